@@ -65,6 +65,7 @@ from .suspecting import suspicious_labels as suspicious_labels
 from .teaching import datasets as datasets, textbook as textbook
 from .teaching.convergence import convergence as convergence
 from .teaching.criterion import PerceptronCriterion as PerceptronCriterion
+from .teaching.deviations import deviations as deviations
 from .teaching.reflection import reflection as reflection
 from .teaching.tracing import trace as trace
 

@@ -36,7 +36,7 @@ def trace(
         f"Learning algorithm: {', '.join(LINEAR)}.", section="Learner", default=USUAL_LEARNER,
     ),
     written: str | None = option(
-        "--format written", choice(("text", "csv", "markdown", "latex", "html")),
+        "--format written", choice(("text", "arithmetic", "csv", "markdown", "latex", "html")),
         "Output format.  [default: that of --output, such as trace.csv, else text]",
     ),
     to: Path | None = options.OUTPUT, force: bool = options.FORCE,

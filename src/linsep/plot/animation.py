@@ -13,9 +13,9 @@ from matplotlib.colors import ListedColormap
 from matplotlib.lines import Line2D
 from PIL import Image
 
-from linsep import textbook, trace as traced
+from linsep import trace as traced
 from linsep.errors import DataError, Hint, hint
-from linsep.estimators.labels import is_turned, label_text, labeled
+from linsep.estimators.labels import is_turned, label_text
 from linsep.learners.proofs import in_its_fit, why_not_again
 from linsep.learners.state import decision, predicted
 from linsep.mistake_bounds.margins import unit_rows
@@ -23,16 +23,7 @@ from linsep.plot import display, planes
 from linsep.plot.display import MOST_POINTS, Display, ink, legend, limits, literal, wrapped
 from linsep.plot.palettes import colors, hue
 from linsep.plot.planes import box_around, completed, in_units, names_of, numbers_of
-from linsep.rows.arrays import ArrayStream
-from linsep.teaching import (
-    MOST_NUMBERS,
-    Trace,
-    index_of,
-    trace_rows,
-    vector_names,
-    vectors_of,
-    visiting_orders,
-)
+from linsep.teaching import MOST_NUMBERS, Trace, kernel_trace
 from linsep.validation.checks import check_columns, labels_of
 
 #: updates that are drawn by default; of more, so many are chosen evenly
@@ -139,6 +130,8 @@ class RunDisplay(Display):
         rows = unit_rows(rows) if getattr(model, "normalize", False) else rows
         names = list(map(str, feature_names or names_of(X, rows.shape[1])))
         classes, codes = np.unique(labels_of(y), return_inverse=True)
+        if is_kernel(model):
+            kernel = kernel or partial(model.kernel_, Y=rows)
         made = cls(
             trace=trace, y=codes, classes=classes, kernel=kernel, decide=deciding(model, classes),
         )  # fmt: skip
@@ -190,8 +183,7 @@ class RunDisplay(Display):
                 code="too-large",
             )
         if is_kernel(model):
-            made = _kernel_trace(model, X, y, sample_weight, row_names)
-            kwargs["kernel"] = partial(model.kernel_, Y=numbers_of(X))
+            made = kernel_trace(model, X, y, sample_weight, row_names)
         else:
             made = traced(
                 model, X, y, max_rounds=rounds, sample_weight=sample_weight, coef_init=coef_init,
@@ -252,9 +244,6 @@ class RunDisplay(Display):
         chosen = np.unique(np.linspace(1, len(updates), min(most, len(updates))).round())
         shown = f" ({len(chosen):,} drawn)" if len(chosen) < len(updates) else ""
 
-        def weights(vectors: Any) -> np.ndarray:  # those of a kernel end in zeros
-            return np.array(vectors, dtype=np.float64)[:, : self.basis.shape[1] + 1]
-
         def said(number: int, k: int, *lines: str) -> str:
             where = (
                 f"Update {number:,} of {len(updates):,}{shown} \N{MIDDLE DOT} pass "
@@ -263,14 +252,14 @@ class RunDisplay(Display):
             lines = self.about, display.density_title(len(self.y)), where, *lines
             return "\n".join(part for line in lines for part in wrap(line, LINE))
 
-        first, last = weights(trace.start), weights(trace[end].weights)
+        first, last = np.array(trace.start), np.array(trace[end].weights)
         begin = "the initial weights" if first[:, 1:].any() else "there is no boundary yet"
         self.frames = [Frame(0, [], first, first, said(0, -1, f"The start: {begin}."))]
         for number in chosen.astype(int).tolist():
             k = updates[number - 1]
             again = k and steps[k - 1].attempt == steps[k].attempt
-            before = weights(trace[k - 1].weights) if again else first * bool(not k)
-            after, rows = weights(trace[k].weights), [steps[k].row]
+            before = np.array(trace[k - 1].weights) if again else first * bool(not k)
+            after, rows = np.array(trace[k].weights), [steps[k].row]
             event = self._event(k)
             if getattr(trace.estimator, "update", "single") == "batch":
                 number_of_pass = trace[k].pass_number
@@ -476,32 +465,6 @@ def deciding(model: Any, classes: np.ndarray) -> Callable[[np.ndarray], np.ndarr
 def is_kernel(model: Any) -> bool:
     """Whether the weights of a model belong to examples."""
     return hasattr(model, "kernel_")
-
-
-def _kernel_trace(model: Any, X: Any, y: Any, sample_weight: Any, row_names: Any) -> Trace:
-    # the weights are the rows' coefficients, then zeros
-    rows, n = numbers_of(X), len(y)
-    classes, codes, importance = labeled(model, labels_of(y), sample_weight)
-    stream = ArrayStream(rows, codes, importance, model.draw_seed(), bool(model.shuffle))
-    gram, texts = model.kernel_(rows).tolist(), [label_text(label) for label in classes]
-    vectors = vector_names(texts, model.multiclass)
-    shown = textbook.dual_rows(lambda i, j: gram[i][j], range(n))
-    steps = list(textbook.run(
-        textbook.KernelPerceptron(n), model.multiclass if vectors else "binary", shown,
-        codes.tolist(), classes.size, fit_intercept=False, max_iter=model.n_iter_, tie=model.tie,
-        orders=visiting_orders(stream),
-        row_weights=importance.tolist() if importance.size else None,
-    ))  # fmt: skip
-    width, many = 2 * n, max(1, len(vectors))
-    start = ([[0.0] * width] * many, [0.0] * many) if vectors else ([0.0] * width, 0.0)
-    made = trace_rows(
-        steps, start, row_names or index_of(X, y) or range(n), list(map(label_text, labels_of(y)))
-    )
-    return Trace(
-        list(made), range(width), texts, vectors, False,
-        model.stop_reason_, model.stop_sentence_, {"estimator": model, "X": X, "y": y}, steps,
-        vectors_of(*start),
-    )  # fmt: skip
 
 
 def _refuse_another(model: Any, made: Trace) -> None:

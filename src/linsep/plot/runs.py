@@ -556,6 +556,8 @@ class UpdateDisplay(Display):
         row_names : list of str, default the labels of a data frame's index, or row 1, row 2, ...
         **kwargs : passed to :func:`linsep.trace`, such as ``coef_init``
         """
+        if hasattr(estimator, "kernel"):
+            raise DataError("Weights of a kernel belong to rows: animate it.", code="unsupported")
         if getattr(estimator, "update", "single") == "batch":
             raise DataError(
                 "An update of the batch rule uses many rows",

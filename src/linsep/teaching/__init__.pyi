@@ -5,9 +5,6 @@ from .convergence import Convergence as Convergence
 from .rounds import (
     Ending as Ending,
     listed as listed,
-    trace_rows as trace_rows,
-    vector_names as vector_names,
-    vectors_of as vectors_of,
 )
 from .tables import (
     exact_number as exact_number,
@@ -20,5 +17,5 @@ from .tracing import (
     MOST_NUMBERS as MOST_NUMBERS,
     check_size as check_size,
     index_of as index_of,
-    visiting_orders as visiting_orders,
+    kernel_trace as kernel_trace,
 )

@@ -9,6 +9,7 @@ from linsep.errors import ArgumentError, DataError
 from linsep.estimators.frames import in_memory
 from linsep.estimators.labels import codes_given
 from linsep.layout import table_lines, wrapped
+from linsep.learners.margin import MarginPerceptron
 from linsep.learners.perceptron import Perceptron
 from linsep.mistake_bounds.bounds import length
 from linsep.mistake_bounds.margins import seen_rows
@@ -19,9 +20,11 @@ from linsep.teaching.tracing import trace
 from linsep.validation.checks import labels_of
 from linsep.words import a
 
+#: shorter weights than that are those of rounding
+LEAST_LENGTH = 1e-100
 #: smallest square of a length whose multiples and parts have all their digits
 SMALLEST_SQUARE = 1e-280
-HEADS = ("mistake", "round", "row", "<w, u>", "at least", "||w||", "at most")
+HEADS = ("mistake", "round", "row", "<w, u>", "at least", "||w||", "at most", "cos", "alpha")
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,7 +33,8 @@ class Convergence:
 
     With an intercept, all vectors refer to z = [x; 1], the intercept last. Every mistake adds at
     least ``rate * gamma`` to <w, u>, and at most ``(rate * longest)^2`` to ||w||^2. As <w, u> is at
-    most ||w||, the number of mistakes is limited.
+    most ||w||, the number of mistakes is limited. An update of a margin perceptron with the target
+    t adds at most (1 - epsilon) t + 1 / (2 ||w||) to ||w|| (Blum's theorem 3).
 
     Attributes
     ----------
@@ -39,7 +43,9 @@ class Convergence:
     products, least : arrays of shape (mistakes + 1,)
         <w, u> at the start and after each mistake, and its lower bound in the proof.
     lengths, most : arrays of shape (mistakes + 1,)
-        ||w||, and its upper bound in the proof.
+        ||w||, and its upper bound in the proof: of a margin perceptron after the weights before.
+    cosines, angles : arrays of shape (mistakes + 1,)
+        cos(alpha) = <w, u> / ||w||, and alpha in degrees; NaN for zero weights.
     comparator : array
         u, of length 1.
     gamma : float
@@ -51,8 +57,11 @@ class Convergence:
     separates : bool
         Whether u separates the rows.
     limit : float or None
-        Number of mistakes at which ``least`` reaches ``most``: (R / gamma)^2 from zero weights.
-        None if u does not separate the rows.
+        Number of mistakes at which ``least`` reaches ``most``: (R / gamma)^2 from zero weights, of
+        a margin perceptron 2 / (epsilon gamma)^2 if the target is gamma. None if u does not
+        separate the rows with the target.
+    target, epsilon : float or None
+        Those of a margin perceptron.
 
     ``print(convergence)`` shows a table.
     """
@@ -68,12 +77,28 @@ class Convergence:
     longest: float
     rate: float
     separates: bool
+    target: float | None = None
+    epsilon: float = 0.5
+
+    @property
+    def cosines(self) -> np.ndarray:
+        """<w, u> / ||w||."""
+        with np.errstate(invalid="ignore"):
+            return np.clip(self.products / self.lengths, -1.0, 1.0)
+
+    @property
+    def angles(self) -> np.ndarray:
+        """The angle between w and u, in degrees."""
+        return np.degrees(np.arccos(self.cosines))
 
     @property
     def limit(self) -> float | None:
         """The number of mistakes at which ``least`` reaches ``most``."""
-        if not self.separates:
+        if not self.separates or (self.target or 0.0) > self.gamma:
             return None
+        if self.target is not None:
+            low, high = (float(curve) for curve in self.curves(0.0))
+            return (high - low) / (self.gamma - (1 - self.epsilon / 2) * self.target)
         unit = self.rate * self.longest  # in which no square underflows
         a, b, gamma = self.least[0] / unit, self.lengths[0] / unit, self.gamma / self.longest
         half = 0.5 - a * gamma
@@ -85,16 +110,21 @@ class Convergence:
         """Return ``least`` and ``most`` for any numbers of mistakes, if u separates the rows."""
         k = np.asarray(mistakes, dtype=np.float64)
         least = self.least[0] + self.rate * self.gamma * k
+        if self.target is not None:  # once ||w|| is 1 / (epsilon t), it grows by no more than this
+            first = max(float(self.lengths[0]), 1 / (self.epsilon * self.target))
+            return least, first + (1 - self.epsilon / 2) * self.target * k
         return least, np.sqrt(self.lengths[0] ** 2 + (self.rate * self.longest) ** 2 * k)
 
     def __str__(self) -> str:
         numbers = (self.products, self.least, self.lengths, self.most)
+        numbers += (self.cosines, self.angles.round(4))
         places = [("", ""), *zip(self.rounds.tolist(), (self.rows + 1).tolist(), strict=True)]
         lines: list[tuple[str, ...]] = [HEADS]
         for k, (place, *values) in enumerate(zip(places, *numbers, strict=True)):
-            lines.append((str(k), *map(str, place), *(short_number(float(v)) for v in values)))
+            shown = ("" if np.isnan(v) else short_number(float(v)) for v in values)
+            lines.append((str(k), *map(str, place), *shown))
         texts = table_lines(lines, [True] * len(HEADS))
-        end = "u does not separate the rows"
+        end = "u does not separate the rows" + " with the target" * self.separates
         if self.limit is not None:
             end = f"at least exceeds at most beyond {int(self.limit):,} mistakes"
         about = f"R {short_number(self.longest)}, gamma {short_number(self.gamma)}"
@@ -111,13 +141,14 @@ def convergence(
     intercept_init: Any = None,
     max_rounds: int = 1000,
 ) -> Convergence:
-    """Return the quantities of Novikoff's convergence proof after every mistake of a perceptron.
+    """Return the quantities of Novikoff's convergence proof after every mistake of a perceptron, or
+    of the proof for the margin perceptron.
 
     Parameters
     ----------
-    estimator : Perceptron
-        With a constant rate, updates at every mistake and no class weights; its parameters are used
-        as in :func:`linsep.trace`.
+    estimator : Perceptron or MarginPerceptron
+        With a constant rate or a number as gamma, updates at every mistake and no class weights;
+        its parameters are used as in :func:`linsep.trace`.
     X : array or sparse matrix of shape (rows, features)
     y : array of shape (rows,)
         Two classes.
@@ -141,18 +172,19 @@ def convergence(
 
     References
     ----------
-    A. Novikoff, On convergence proofs for perceptrons (1962).
+    A. Novikoff, On convergence proofs for perceptrons (1962); A. Blum, Machine Learning Theory,
+    lecture 4 (2014), theorem 3.
 
     Examples
     --------
     >>> from linsep import Perceptron, convergence, datasets
     >>> X, y = datasets.load_four_points(return_X_y=True)
     >>> print(convergence(Perceptron(fit_intercept=False, shuffle=False), X, y, weights=[1, -3]))
-    mistake  round  row   <w, u>  at least    ||w||  at most
+    mistake  round  row   <w, u>  at least    ||w||  at most       cos    alpha
           0                    0         0        0        0
-          1      1    1  1.26491  0.632456        4        4
-          2      2    2  1.89737   1.26491  3.16228  5.65685
-          3      4    4  3.16228   1.89737  3.16228   6.9282
+          1      1    1  1.26491  0.632456        4        4  0.316228  71.5651
+          2      2    2  1.89737   1.26491  3.16228  5.65685       0.6  53.1301
+          3      4    4  3.16228   1.89737  3.16228   6.9282         1        0
     R 4, gamma 0.632456: at least exceeds at most beyond 40 mistakes
     """
     _check_provable(estimator)
@@ -166,7 +198,8 @@ def convergence(
         raise DataError(
             f"The proof needs two classes, but y has {len(classes)}.", code="class-count"
         )
-    rows = seen_rows(X, bool(estimator.fit_intercept), bool(estimator.normalize))
+    margin = isinstance(estimator, MarginPerceptron)
+    rows = seen_rows(X, bool(estimator.fit_intercept), bool(estimator.normalize), margin)
     codes = codes_given(estimator, classes, codes)
     (problem,) = problems_of(rows, codes, 2, "native")
     u, gamma = _comparator(problem, weights, made[-1].pass_number, bool(estimator.fit_intercept))
@@ -174,7 +207,7 @@ def convergence(
     W = _weights_of(made[:], mistakes)[:, not estimator.fit_intercept :]
     W = np.roll(W, -1, axis=1) if estimator.fit_intercept else W
     learned = [int(one.row) for one in mistakes]
-    longest, rate = problem.longest, float(estimator.learning_rate)
+    longest, rate = problem.longest, float(getattr(estimator, "learning_rate", 1.0))
     gains = np.minimum(gamma, np.asarray(problem.A[learned] @ u))
     with np.errstate(over="ignore", invalid="ignore"):
         products, lengths = W @ u, np.linalg.norm(W, axis=1)
@@ -185,11 +218,17 @@ def convergence(
             "or scale the features.",
             code="overflow",
         )
+    most, more = np.sqrt(lengths[0] ** 2 + growth), tuple[float, ...]()
+    if margin:
+        target, epsilon = more = float(estimator.gamma), float(estimator.epsilon)
+        before = np.maximum(lengths[:-1], LEAST_LENGTH)
+        added = (1 - epsilon) * target + 1 / (2 * before)
+        most[1:] = np.where(lengths[:-1] > 0, before + added, 1.0)
     found = Convergence(
         np.array([one.round for one in mistakes], dtype=int), np.array(learned, dtype=int),
         products,
         products[0] + rate * np.append(0.0, np.cumsum(gains)), lengths,
-        np.sqrt(lengths[0] ** 2 + growth), u, gamma, longest, rate, problem.margin is not None,
+        most, u, gamma, longest, rate, problem.margin is not None, *more,
     )  # fmt: skip
     if np.square(rate * longest) >= SMALLEST_SQUARE and found.limit != np.inf:
         return found
@@ -201,14 +240,16 @@ def convergence(
 
 def _check_provable(estimator: Any) -> None:
     """Raise unless the proof covers this learner."""
-    if not isinstance(estimator, Perceptron):
+    if not isinstance(estimator, Perceptron | MarginPerceptron):
         raise ArgumentError(f"The proof covers a Perceptron, not {a(type(estimator).__name__)}.")
     why = None
-    if estimator.update == "batch":
+    if isinstance(estimator, MarginPerceptron):
+        why = "a number as gamma" if estimator.gamma == "auto" else None
+    elif estimator.update == "batch":
         why = "updates at every mistake: omit update='batch'"
     elif callable(estimator.learning_rate) or estimator.schedule != "constant":
         why = "a constant rate: omit the schedule"
-    elif estimator.class_weight is not None:
+    if estimator.class_weight is not None:
         why = "equal class weights: omit class_weight"
     if why is not None:
         raise DataError(f"The proof needs {why}.", code="unsupported")

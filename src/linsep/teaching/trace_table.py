@@ -9,7 +9,8 @@ from typing import Any, NamedTuple, overload
 import linsep
 from linsep.drawing import beside, display
 from linsep.estimators.reading import StopReason
-from linsep.layout import room, table_lines, wrapped
+from linsep.layout import room, table_lines, table_width, wrapped
+from linsep.teaching.arithmetic import arithmetic_lines
 from linsep.teaching.tables import (
     escaped_latex,
     escaped_markdown,
@@ -85,6 +86,12 @@ class Trace(Sequence):
         The textbook steps behind the table.
     start : tuple of tuples
         The initial weights: for each score the intercept, then one number per feature.
+    products : list of float
+        y <w, x> of every step, the score times the target: of two classes only.
+    vectors, classes : list of str
+        Names of the weight vectors, none for two classes; and of the classes, of two -1 first.
+    with_intercept : bool
+        Whether weights begin with an intercept.
     """
 
     def __init__(
@@ -99,8 +106,10 @@ class Trace(Sequence):
         given: dict[str, Any] | None = None,
         steps: Sequence[Step] = (),
         start: Vectors = (),
+        examples: Sequence[Sequence[float]] = (),
     ):
-        self._rows, self._vectors, self._with_intercept = rows, vectors, with_intercept
+        self._rows, self.vectors, self.with_intercept = rows, vectors, with_intercept
+        self.classes, self._examples = classes, examples
         # Labels do not show that the second of two classes is +1.
         signs = {classes[0]: " (-1)", classes[1]: " (+1)"} if classes != ["-1", "1"] else {}
         self._signs = signs if len(classes) == 2 else {}
@@ -143,6 +152,11 @@ class Trace(Sequence):
     def estimator(self) -> Any:
         """The traced estimator (unfitted)."""
         return self._given.get("estimator")
+
+    @property
+    def products(self) -> list[float]:
+        """y <w, x> of every step."""
+        return [-r.scores[0] if r.label == self.classes[0] else r.scores[0] for r in self._rows]
 
     def plot(self, *, mistake: int = 1, n_mistakes: int | None = None, **kwargs: Any) -> Any:
         """Draw mistakes: the weights and their line before and after, and the update.
@@ -201,10 +215,10 @@ class Trace(Sequence):
             yield cells + [shown(w) for vector in row.weights for w in self._visible(vector)]
 
     def _visible(self, vector: tuple[float, ...]) -> tuple[float, ...]:
-        return vector[not self._with_intercept :]
+        return vector[not self.with_intercept :]
 
     def _mistakes(self, row: TraceRow) -> str:
-        return str(row.mistakes) if len(self._vectors) > 1 else "yes" if row.mistakes else "no"
+        return str(row.mistakes) if len(self.vectors) > 1 else "yes" if row.mistakes else "no"
 
     def _update(self, row: TraceRow) -> str:
         """Return the change of each changed vector, without digits beyond the accuracy of
@@ -213,7 +227,7 @@ class Trace(Sequence):
         if not row.updates:
             return ""
         texts = []
-        for name, vector in zip(self._vectors or [""], row.change, strict=True):
+        for name, vector in zip(self.vectors or [""], row.change, strict=True):
             if any(vector):
                 numbers = ", ".join(short_number(v) for v in self._visible(vector))
                 texts.append(f"{name} [{numbers}]".strip())
@@ -225,15 +239,35 @@ class Trace(Sequence):
     def to_text(self, width: int | None = None) -> str:
         """Return aligned columns, numbers to the right, and why the fit stopped.
 
-        Names are shortened and weights hidden to fit ``width`` columns of text; None shows
-        everything. ``str`` uses the width of the terminal, or 80.
+        If it is wider than ``width`` columns of text, the weights follow as a second table; then
+        names are shortened and weights hidden. None shows everything in one. ``str`` uses the width
+        of the terminal, or 80.
         """
         wide, first = sys.maxsize if width is None else width, self._n_first()
-        table = table_lines(
-            [self.columns, *self.cells()], self._to_the_right(),
-            width=wide, first=first, least=(self.columns.index("update"), 1),  # and the pass
-        )  # fmt: skip
-        return "\n".join([*table, *wrapped(escaped(self.stopped), wide)]) + "\n"
+        lines, right = [self.columns, *self.cells()], self._to_the_right()
+        parts = [range(len(right))]
+        if table_width(lines) > wide:
+            parts = [range(first), [0, *range(first, len(right))]]
+        shown = []
+        for part in parts:
+            own = [[line[k] for k in part] for line in lines]
+            shown += table_lines(
+                own,
+                [right[k] for k in part],
+                width=wide,
+                least=(1,) * (part[1] == 1),  # the pass
+            )
+        return "\n".join([*shown, *wrapped(escaped(self.stopped), wide)]) + "\n"
+
+    def to_arithmetic(self, width: int | None = None) -> str:
+        """Return the arithmetic of every step: the sum that is the score, y <w, x>, and the update
+        as a multiple of the example x (with an intercept, [1; x]).
+
+        Of several classes, there is a sum for each, and which is predicted; for one-vs-one also the
+        votes of the pairs. The weights of a kernel belong to rows, so x are the kernel values.
+        """
+        wide = room() if width is None else width
+        return "\n".join(arithmetic_lines(self, self._examples, wide)) + "\n"
 
     def to_csv(self) -> str:
         """Return the table as CSV, with numbers in full precision.

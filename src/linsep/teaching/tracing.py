@@ -16,13 +16,14 @@ from linsep.estimators import labels
 from linsep.estimators.frames import in_memory
 from linsep.estimators.labels import is_turned
 from linsep.learners.cycle_detection import cycle_detection_for
-from linsep.learners.online import LinearClassifier, OnlineClassifier
+from linsep.learners.kernel import KernelPerceptron
+from linsep.learners.online import LinearClassifier
 from linsep.learners.state import State, decision, predicted
 from linsep.parameters import check_parameters
 from linsep.rows.arrays import ArrayStream
 from linsep.teaching.rounds import Ending, trace_rows, vector_names, vectors_of
 from linsep.teaching.trace_table import Trace
-from linsep.validation.checks import check_beside
+from linsep.validation.checks import check_beside, labels_of
 
 #: most numbers in a trace, or in its rows
 MOST_NUMBERS = 2_000_000
@@ -49,7 +50,9 @@ def trace(
 
     Parameters
     ----------
-    estimator : a linear online learner of this library
+    estimator : a linear online learner of this library, or a KernelPerceptron
+        The weights of a kernel belong to rows, a(row); initial weights, ``rounds``, ``reference``
+        and a ``budget`` are of linear learners.
     X : array, data frame or sparse matrix of shape (rows, features)
     y : array of shape (rows,)
     sample_weight, coef_init, intercept_init : as for the ``fit`` of the estimator
@@ -72,8 +75,17 @@ def trace(
         parameters, rows, labels or weights; and with early stopping, which trains on a part of the
         rows.
     TypeError
-        If the estimator is not a linear online learner.
+        If the estimator is not one of these learners.
     """
+    if isinstance(estimator, KernelPerceptron):
+        given = coef_init, intercept_init, rounds, reference, estimator.budget
+        if any(value is not None for value in given):
+            raise ParameterError(
+                "A kernel is traced from zero weights, to where its fit ends, without a budget.",
+                code="unsupported",
+            )
+        model = checked(estimator, max_rounds, None).fit(X, y, sample_weight)
+        return kernel_trace(model, X, y, sample_weight, row_names, max_rounds)
     rule, model = rule_of(estimator), checked(estimator, max_rounds, rounds)
     index, learner, data = index_of(X, y, sample_weight), model.learner(), (X, y)
     X, y, sample_weight, names = in_memory(X, y, sample_weight)
@@ -100,8 +112,9 @@ def trace(
     rows = names_of(row_names, index or range(len(y)), "row_names")
     stream = ArrayStream(X, codes, importance, model.draw_seed(), bool(model.shuffle))
     ending = _ending(model, run, stream, rounds is not None, scheme)
+    examples = plain_rows(X, model.normalize)
     steps = ending.before(textbook.run(
-        rule, scheme, plain_rows(X, model.normalize), codes.tolist(), classes.size,
+        rule, scheme, examples, codes.tolist(), classes.size,
         fit_intercept=learned, max_iter=rounds or model.max_iter, tie=model.tie,
         orders=visiting_orders(stream), weights=start[0], intercept=start[1],
         row_weights=importance.tolist() if importance.size else None,
@@ -119,7 +132,45 @@ def trace(
         list(trace_rows(taken, start, rows, shown, counts)), features, texts, vectors,
         learned or not rule.learns_intercept,
         *ending.reason(taken, cut=next(steps, None) is not None), given=given, steps=taken,
-        start=vectors_of(*start),
+        start=vectors_of(*start), examples=examples,
+    )  # fmt: skip
+
+
+def kernel_trace(
+    model: Any, X: Any, y: Any, sample_weight: Any = None,
+    row_names: Sequence[Any] | None = None, max_rounds: int | None = None,
+) -> Trace:  # fmt: skip
+    """Return the trace of a fitted kernel perceptron, whose weights belong to rows; the examples
+    are their kernel values.
+    """
+    given = {"estimator": model, "X": X, "y": y, "feature_names": None}
+    index, n = index_of(X, y, sample_weight), len(y)
+    X, labels_, weights, _ = in_memory(X, labels_of(y), sample_weight)
+    classes, codes, importance = labels.labeled(model, labels_, weights)
+    texts = [labels.label_text(label) for label in classes]
+    vectors = vector_names(texts, model.multiclass)
+    check_size((n, n), max(1, len(vectors)), max_rounds or 1)
+    gram = model.kernel_(X).tolist()
+    no_rows = np.zeros((n, 1))  # only their order is asked for
+    stream = ArrayStream(no_rows, codes, importance, model.draw_seed(), bool(model.shuffle))
+    steps = textbook.run(
+        textbook.KernelPerceptron(n), model.multiclass if vectors else "binary",
+        textbook.dual_rows(lambda i, j: gram[i][j], range(n)), codes.tolist(), classes.size,
+        fit_intercept=False, max_iter=model.n_iter_, tie=model.tie,
+        orders=visiting_orders(stream),
+        row_weights=importance.tolist() if importance.size else None,
+    )  # fmt: skip
+    taken = [  # without the weights of the unit vectors that name the rows, which stay 0
+        step._replace(weights=[w[:n] for w in step.weights] if vectors else step.weights[:n])
+        for step in islice(steps, max_rounds)
+    ]
+    cut, many, rows = next(steps, None) is not None, len(vectors), row_names or index or range(n)
+    start = ([[0.0] * n] * many, [0.0] * many) if vectors else ([0.0] * n, 0.0)
+    made = trace_rows(taken, start, rows, [labels.label_text(label) for label in labels_])
+    return Trace(
+        list(made), [f"a({name})" for name in rows], texts, vectors, False,
+        None if cut else model.stop_reason_, None if cut else model.stop_sentence_, given, taken,
+        vectors_of(*start), gram,
     )  # fmt: skip
 
 
@@ -166,15 +217,8 @@ def rule_of(estimator: Any) -> textbook.Rule:
         return rule(
             **{k: float(v) if type(v) is int else v for k, v in own.items() if v is not None}
         )
-    known = ", ".join(kind.__name__ for kind in LINEAR.values())
-    dual = (
-        " Its weights belong to rows, not to features: linsep.textbook.run yields the steps of "
-        "its reference implementation, linsep.textbook.KernelPerceptron."
-    )
-    raise ArgumentError(
-        f"{type(estimator).__name__} cannot be traced; these can: {known}."
-        + dual * isinstance(estimator, OnlineClassifier)
-    )
+    known = ", ".join(kind.__name__ for kind in (*LINEAR.values(), KernelPerceptron))
+    raise ArgumentError(f"{type(estimator).__name__} cannot be traced; these can: {known}.")
 
 
 def checked(estimator: Any, max_rounds: int, rounds: int | None) -> Any:
