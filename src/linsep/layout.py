@@ -4,7 +4,7 @@ import os
 import re
 import shutil
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import zip_longest
 
 from linsep.words import escaped
@@ -99,15 +99,9 @@ def folded(text: str) -> list[str]:
     return [text] if columns is None else wrapped(text, columns, "  ")
 
 
-def pair_lines(
-    pairs: Sequence[tuple[str, str]],
-    heading: Callable[[str], str] = str,
-    columns: int | None = None,
-) -> list[str]:
+def pair_lines(pairs: Sequence[tuple[str, str]], columns: int | None = None) -> list[str]:
     """Return lines of a heading and a text, aligned; long texts are wrapped, unless they are
     commands, to ``columns`` or the terminal's width. In a file each is one line.
-
-    ``heading`` changes how a heading looks, such as to bold.
     """
     columns = columns or screen()
     names = [escaped(name) for name, _ in pairs]
@@ -121,7 +115,7 @@ def pair_lines(
         if columns is not None and not text.startswith("linsep "):
             lines_of_text = wrapped(escaped(text), columns - indent)
         first, *others = lines_of_text
-        lines.append((heading(padded(name, indent)) + first).rstrip())
+        lines.append((padded(name, indent) + first).rstrip())
         lines += [" " * indent + other for other in others]
     return lines
 

@@ -1,6 +1,6 @@
 """What ``tune`` does: compare models on held-out rows or in folds, and train the best."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from inspect import signature
 from time import perf_counter
 from typing import Any
@@ -35,17 +35,7 @@ class Tuned(output.Result):
         """The best model, trained on all rows: a :class:`TablePipeline` or an estimator."""
         return as_pipeline(self._model, self._source)
 
-    @property
-    def learned(self) -> Any:
-        """The estimator of the best model."""
-        return self._model
-
-    @property
-    def source(self) -> Source:
-        """The rows that it learned."""
-        return self._source
-
-    def lines(self, bold: Callable[[str], str] = str) -> Iterator[str]:
+    def lines(self) -> Iterator[str]:
         found, models, metric = vars(self), self.models, METRICS[self.metric]
         more = [name for name in ("passes", "stop_reason") if name in models[0]]
         lines = [
@@ -76,11 +66,11 @@ class Tuned(output.Result):
             ("time", f"total {self.seconds:.2f} s"),
             ("model", "command" in found and (found["model"] or UNSAVED)),
             ("command", found.get("command")),
-        ], bold)  # fmt: skip
+        ])  # fmt: skip
         heading = ["learner", "parameters", metric.title + ", %" * bool(unit), "behind", *more]
         table = [line[many == 1 :] for line in [[x.replace("_", " ") for x in heading], *lines]]
         yield ""
-        yield from output.table(table[0], table[1:], most=MOST_LINES, bold=bold)
+        yield from output.table(table[0], table[1:], most=MOST_LINES)
 
 
 def tune(

@@ -15,7 +15,7 @@ from linsep._system.files import written_whole
 from linsep.cli import options, output
 from linsep.cli.errors import NAME, flag_of, note
 from linsep.cli.options import argument, command, gathered, option, valid
-from linsep.describing import Description, next_command, pairs_of, table_of
+from linsep.describing import Description, Facts, next_command
 from linsep.errors import DataError, LinsepError
 from linsep.rewriting import PARTS, Split, Table, write_parquet, write_rows, write_svmlight
 from linsep.sources.formats import CODECS, format_by_name, format_of
@@ -42,16 +42,7 @@ def describe(
     )
     with output.watching(description.source):
         found = description.read()
-    if as_json:
-        output.print_json(found)
-        return
-    output.print_pairs(pairs_of(found))
-    if found["columns"] is not None:
-        header, lines, more = table_of(found["columns"])
-        print()
-        output.print_table(header, lines)
-        if more:
-            print(more)
+    output.tell(Facts(**found), as_json)
 
 
 #: what writes each format

@@ -43,24 +43,23 @@ def on_terminal() -> bool:
     return sys.stdout is not None and sys.stdout.isatty()
 
 
-def pairs(told: Iterable[tuple[str, Any]], bold: Callable[[str], str] = str) -> list[str]:
+def pairs(told: Iterable[tuple[str, Any]]) -> list[str]:
     """Return aligned ``name  text`` lines of what has a text."""
     some = [(name, named(text)) for name, text in told if text]
-    return pair_lines(some, bold) if some else []
+    return pair_lines(some) if some else []
 
 
 def table(
     header: list[str], rows: list[list[str]], right: Sequence[bool] | None = None, *,
-    most: int | None = None, sentences: bool = False, bold: Callable[[str], str] = str,
+    most: int | None = None, sentences: bool = False,
 ) -> list[str]:  # fmt: skip
-    """Return the lines of ``most`` rows of a table, its heading, and how many more there are."""
+    """Return the lines of a heading and ``most`` rows, and how many more there are."""
     lines = [[named(cell) for cell in line] for line in (header, *rows[:most])]
-    first, *others = table_lines(lines, right, sentences=sentences)
-    return [bold(first), *others, *more(len(rows[most:]) if most is not None else 0)]
+    left_out = len(rows[most:]) if most is not None else 0
+    return [*table_lines(lines, right, sentences=sentences), *more(left_out)]
 
 
 def more(left_out: int) -> list[str]:
-    """Return a line that says how many lines are left out, if any."""
     return [f"... and {left_out:,} more; --json has all"] if left_out else []
 
 
@@ -70,11 +69,7 @@ def show(*lines: str) -> None:
 
 
 def print_pairs(told: Iterable[tuple[str, Any]]) -> None:
-    show(*pairs(told, _bold))
-
-
-def print_table(*args: Any, **how: Any) -> None:
-    show(*table(*args, bold=_bold, **how))
+    show(*pairs(told))
 
 
 class Result(SimpleNamespace):
@@ -82,8 +77,8 @@ class Result(SimpleNamespace):
 
     _model: Any
 
-    def lines(self, bold: Callable[[str], str] = str) -> Iterable[str]:
-        """Return what the command prints, with ``bold`` headings."""
+    def lines(self) -> Iterable[str]:
+        """Return what the command prints."""
         raise NotImplementedError
 
     def to_dict(self) -> dict[str, Any]:
@@ -97,13 +92,11 @@ class Result(SimpleNamespace):
 
 
 def tell(result: Any, as_json: bool) -> None:
-    """Print a result that prints itself, or all of it as JSON."""
+    """Print a result, or all of it as JSON."""
     if as_json:
         print_json(result.to_dict())
-    elif isinstance(result, Result):
-        show(*result.lines(_bold))
     else:
-        print(escaped(str(result), lines=True).rstrip())
+        print(named(escaped(str(result), lines=True)))
 
 
 def print_json(content: dict[str, Any]) -> None:
@@ -121,11 +114,6 @@ def _finite(content: Any) -> Any:
     if isinstance(content, str):
         return named(content)
     return None if isinstance(content, float) and not np.isfinite(content) else content
-
-
-def _bold(text: str) -> str:
-    plain = not on_terminal() or os.environ.get("TERM", "dumb") == "dumb"
-    return text if plain else f"\033[1m{text}\033[0m"
 
 
 @contextmanager

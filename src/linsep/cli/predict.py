@@ -336,7 +336,7 @@ def _print_score(result: dict[str, Any], model: Any) -> None:
             rows.append([METRICS[one].title + of, value, _between(one, found["interval"]), usual])
     if rows:
         print()
-        output.print_table(["metric", "value", level, "baseline"], rows)
+        output.show(*output.table(["metric", "value", level, "baseline"], rows))
     if name == "accuracy":
         print()
         _print_classes(result)
@@ -355,7 +355,7 @@ def _print_classes(result: dict[str, Any]) -> None:
         lines.append([output.label_text(one["label"]), f"{one['rows']:,}", *shares])
     if many := len(classes) > MOST_CLASSES:
         order = sorted(range(len(classes)), key=lambda k: -classes[k]["rows"])
-        output.print_table(header, [lines[k] for k in order], most=MOST_CLASSES)
+        output.show(*output.table(header, [lines[k] for k in order], most=MOST_CLASSES))
     else:
         counts = [*confusion["matrix"], confusion["unknown"]]
         names = [name for name, *_ in lines]
@@ -365,7 +365,7 @@ def _print_classes(result: dict[str, Any]) -> None:
             [*line, "", *(f"{value:,.6g}" for value in row)]
             for line, row in zip(lines, counts, strict=False)
         ]
-        output.print_table([*header, "as", *names], rows)
+        output.show(*output.table([*header, "as", *names], rows))
     confused = []
     for one in confusion["most_frequent"][: MOST_CONFUSIONS * many]:
         true, wrong = (elided(output.label_text(one[of]), 24) for of in ("label", "predicted"))

@@ -143,7 +143,7 @@ def _print_claim(claim: Any, source: Source, last: list[tuple[str, str]]) -> Non
     last = [*reference_pairs(source.recipe()), *last]
     if isinstance(claim, Separations):
         head, *rows = claim.table(source.number)
-        output.print_table(head, rows, [False] * 3, sentences=True)
+        output.show(*output.table(head, rows, [False] * 3, sentences=True))
         print()
         output.print_pairs([*claim.chance_line(), *last])
     else:

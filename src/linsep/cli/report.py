@@ -1,8 +1,7 @@
 """What commands print about models: one screen, the main result first."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,15 +10,12 @@ from sklearn.utils.validation import check_is_fitted
 from linsep.catalog import is_margin, is_regression
 from linsep.cli import output
 from linsep.cli.output import label_text, labels_text
-from linsep.cross_validation import mean_and_error
 from linsep.estimators.frames import unknown_text
 from linsep.estimators.labels import plain_labels, words_and_signs
 from linsep.estimators.reading import StopReason
 from linsep.estimators.showing import MOST_TERMS, is_curved, sides_of
 from linsep.estimators.thresholds import threshold_of
-from linsep.scoring import gaps_of
 from linsep.scoring.metrics import METRICS, NUMBER_METRICS
-from linsep.sources.base import Source
 from linsep.sources.feature_names import names_in_recipe
 from linsep.words import counted, escaped, percent
 
@@ -41,20 +37,7 @@ def _listed(parts: Sequence[str], what: str = "") -> str:
 # What is known of a model, as plain JSON.
 
 
-def fit_summary(
-    model: Any, seconds: dict[str, float], source: Source, path: Path | None
-) -> dict[str, Any]:
-    """Return everything that ``linsep fit`` prints, as plain JSON, without ``test``."""
-    return training_summary(model) | gaps_of(source) | {
-        "scale": "standard" if getattr(model, "recipe_", {}).get("scale") else "none",
-        "test": None,
-        "seconds": {name: round(value, 4) for name, value in seconds.items()},
-        "model": None if path is None else str(path),
-        "cache": None if source.kept is None else str(source.kept),
-    }  # fmt: skip
-
-
-def training_summary(model: Any, level: float | None = None) -> dict[str, Any]:
+def training_summary(model: Any) -> dict[str, Any]:
     """Return how a model was trained, as plain JSON; for a regression, with its table."""
     passes = [] if is_regression(model) or is_margin(model) else model.fitted_run().reports
     rows = passes[0].rows if passes else getattr(model, "n_rows_", 0)
@@ -71,7 +54,7 @@ def training_summary(model: Any, level: float | None = None) -> dict[str, Any]:
         for name in ("accuracy", "rows", "sampled", "baseline"):
             summary[f"training_{name}"] = getattr(model, f"training_{name}_", None)
     if is_regression(model):
-        return summary | {"summary": statistics(model, level).to_dict()}
+        return summary | {"summary": statistics(model).to_dict()}
     summary["kernel"] = repr(model.kernel_) if hasattr(model, "kernel_") else None
     summary["stop_reason"] = model.stop_reason_
     if is_margin(model):
@@ -288,7 +271,7 @@ class Report(output.Result):
     #: why test data were not scored, if they were not
     _untested = ""
 
-    def lines(self, bold: Callable[[str], str] = str) -> Iterator[str]:
+    def lines(self) -> Iterator[str]:
         model, found, tested = self._model, vars(self), self._untested
         margin, cache = getattr(model, "margin_interval_", None), found.get("cache")
         if is_regression(model):
@@ -310,7 +293,7 @@ class Report(output.Result):
             ("time", ", ".join(times)),
             ("model", found.get("model") or (times and "not saved; --model FILE saves it")),
             ("cache", cache and f"{cache}; later runs read it instead of the data"),
-        ], bold)  # fmt: skip
+        ])  # fmt: skip
 
 
 def report(model: Any) -> Report:
@@ -327,6 +310,8 @@ def validation(
     scores: dict[str, np.ndarray], folds: int, repeats: int = 1, by_time: bool = False
 ) -> dict[str, Any]:
     """Return the metrics of folds as plain JSON, with their means and standard errors."""
+    from linsep.cross_validation import mean_and_error  # and all that it imports
+
     metrics = {}
     for name, values in scores.items():
         mean, error = mean_and_error(values, folds)

@@ -47,9 +47,10 @@ def _are_files(data: Any) -> bool:
 class Inspection(output.Result):
     """How a model was trained, with its largest weights; see :func:`linsep.inspect`."""
 
-    def lines(self, bold: Callable[[str], str] = str) -> Iterator[str]:
+    def lines(self) -> Iterator[str]:
         found, machines, given = vars(self), self.weights, options_of_model(self._model)
-        units = f"{'the kernel takes' if self.kernel else 'weights are in'} these units"
+        kernel = found.get("kernel")
+        units = f"{'the kernel takes' if kernel else 'weights are in'} these units"
         said = f"{given}; other learner options" if given else "learner options"
         table = "`linsep summary` shows the table of estimates"
         yield from output.pairs([
@@ -58,7 +59,7 @@ class Inspection(output.Result):
             ("options", f"{said} at their defaults"),
             *[("weights", f"{one['machine']}: {counted(one['nonzero'], 'nonzero weight')}, "
                f"norm {one['norm']:.4g}") for one in machines if not machines[1:]],
-        ], bold)  # fmt: skip
+        ])  # fmt: skip
         if not machines:
             return
         sure, several = "standard_deviations" in machines[0], len(machines) > 1
@@ -69,11 +70,11 @@ class Inspection(output.Result):
             for (name, weight), deviation in zip_longest(weights, known):
                 first, last = [one["machine"]] * several, [f"{deviation:.6g}"] if sure else []
                 rows.append([*first, name, f"{weight:+.6g}", *last])
-        what = "support vector" if self.kernel else "feature"
+        what = "support vector" if kernel else "feature"
         header = [*["weights of"] * several, what, "weight", *["std. dev."] * sure]
         right = [False] * several + [False, True, True][: 2 + sure]
         yield ""
-        yield from output.table(header, rows, right, bold=bold)
+        yield from output.table(header, rows, right)
         yield from output.more(len(machines[MOST_MACHINES:]))
 
 
@@ -150,7 +151,7 @@ class Explanation(output.Result):
 
     _top: int | None
 
-    def lines(self, bold: Callable[[str], str] = str) -> Iterator[str]:
+    def lines(self) -> Iterator[str]:
         predicted = output.label_text(self.prediction) if hasattr(self._model, "classes_") else ""
         means = any("mean" in term for term in self.terms)
         each = f"weight x {'(value - mean)' if means else 'value'}"
@@ -162,7 +163,7 @@ class Explanation(output.Result):
             ("length", length and f"{length:.6g} of the row, by which weights are divided"),
             *report.unscored_pairs(vars(self), self._model),
             ("contribution", f"{each}; they add up to the score"),
-        ], bold)  # fmt: skip
+        ])  # fmt: skip
         numbers = {
             "value": ".6g", "mean": ".6g", "weight": "+.6g", "standard_deviation": ".6g",
             "contribution": "+.6g",
@@ -180,7 +181,7 @@ class Explanation(output.Result):
         called = {"standard_deviation": "std. dev."}
         header = ["feature", *(called.get(name, name) for name in columns)]
         yield ""
-        yield from output.table(header, rows, bold=bold)
+        yield from output.table(header, rows)
 
 
 def explain(
@@ -280,7 +281,8 @@ def effects(
     DataError
         For another model, and rows that cannot be read.
     """
-    fitted = _model(model, _without_effects)
+    without = "has no marginal effects: only logistic regressions have them"
+    fitted = _model(model, lambda one: None if hasattr(one, "marginal_effects") else without)
     if _are_files(data):
         labeled = True if getattr(fitted, "recipe_", {}).get("weight") else None
         data = open_like(fitted, None, data, labeled=labeled, **reading)
@@ -288,8 +290,3 @@ def effects(
         table = fitted.marginal_effects(data, at=at, level=level)
     tell_unknown(getattr(data, "unseen", {}), getattr(fitted, "recipe_", {}))
     return table
-
-
-def _without_effects(model: Any) -> str | None:
-    has = hasattr(model, "marginal_effects")
-    return None if has else "has no marginal effects: only logistic regressions have them"

@@ -24,6 +24,7 @@ from linsep.compiled import WORK
 from linsep.errors import DataError, LinsepError
 from linsep.estimators.labels import has_offset
 from linsep.inference.robust import CLUSTERED
+from linsep.scoring import gaps_of
 from linsep.sources.remote.address import is_remote, normal, shown
 from linsep.steps import learner_of
 from linsep.words import counted
@@ -215,14 +216,18 @@ class Training(SimpleNamespace):
             if self.saved is not None and self.interrupted:
                 raise KeyboardInterrupt
             why = report.interruption(estimator)
-            summary = report.fit_summary(estimator, seconds, self.source, self.model) | {
-                "test": tested, "interrupted": self.interrupted, "calibration": self.calibrated,
+            cache = self.source.kept
+            summary = report.training_summary(estimator) | gaps_of(self.source) | {
+                "scale": "standard" if getattr(estimator, "recipe_", {}).get("scale") else "none",
+                "test": tested, "seconds": {name: round(x, 4) for name, x in seconds.items()},
+                "model": self.model and str(self.model), "cache": cache and str(cache),
+                "interrupted": self.interrupted, "calibration": self.calibrated,
                 "chosen_for": self.chosen_for, "cross_validation": validated,
             }  # fmt: skip
             if self.whole:  # its first pass was over other rows
                 summary |= {"rows": self.source.n_rows, "progressive_accuracy": None}
             summary["warnings"] = _worse_than_baseline(estimator, summary)
-            untested = why if self.interrupted else "there was an error"
+            untested = f"not scored: {why if self.interrupted else 'there was an error'}"
             scored = tested is not None or not self.test
             tell(
                 report.Report(_model=estimator, _untested="" if scored else untested, **summary),
