@@ -85,37 +85,31 @@ def tune(
     Parameters
     ----------
     data : data frame, Arrow table, path or list of paths, or Source
-    target : str, default None
-        The label column, as for :func:`linsep.fit`.
-    learner : str or list of str, default None
-        Names of learners, of several the simplest first; None: as for :func:`linsep.fit`.
+    target, random_state, class_weight, reference : as for :func:`linsep.fit`
+    learner : str or list of str, of several the simplest first; None: as for :func:`linsep.fit`
     grid : dict of parameter to list of values, default None
-        Values to compare; "pa.C" is the parameter of one of several learners. None, with `cv`: a
+        Values to compare; "pa.C" is a parameter of one of several learners. None, with `cv`: a
         small grid of each learner.
     cv : int, default None
         Number of folds. None: one learner of a weight per feature, on a fifth of the rows.
-    repeats : int, default 1
-        How often the rows are divided into folds.
-    by_time : bool, default False
-        Whether rows are in time order, and folds are predicted from earlier ones.
-    metric : str, default None
-        What to compare in folds, such as "log_loss"; None: "accuracy", or "r2" for regressions.
+    repeats, by_time : int, default 1, and bool, default False
+        How often rows are divided into folds; whether they are in time order, and folds are
+        predicted from earlier ones.
+    metric : str, default "accuracy", or "r2" for regressions
+        What to compare in folds, such as "log_loss".
     one_se : bool, default False
         Whether to choose the simplest model within one standard error of the best.
     refit : bool, default True
         Whether to train the best model on all rows.
-    random_state : int, default 0
-        Seed of folds and learners.
-    class_weight, reference : as for :func:`linsep.fit`
     **options : arguments of :func:`open_source`, and parameters of all models
 
     Returns
     -------
     Tuned
         ``print`` it. Attributes, also as plain JSON by ``to_dict()``: the ``learner`` and its
-        ``best`` parameters, the ``metric`` and its ``baseline``, and the ``models``, the best
-        first, each with its "mean", "standard_error" and how far it is "behind". ``fitted`` is the
-        best model, as of :func:`linsep.fit`.
+        ``best`` parameters, the ``metric``, and ``models``, the best first, each with its "mean",
+        "standard_error" and how far it is "behind". ``fitted`` is the best model, as of
+        :func:`linsep.fit`.
 
     Raises
     ------
@@ -160,7 +154,10 @@ def tune(
         folds = Folds(cv, repeats, by_time, random_state=random_state)
         metric = metric or ("r2" if names == ["linear"] else "accuracy")
         _check(names, metric, given)
-        each = {name: _own(name, formula, given) for name in names}
+        each = {
+            name: with_intercept(name, formula, {n: given[n] for n in own if n in given})
+            for name, own in ((name, parameters_of(ESTIMATORS[name])) for name in names)
+        }
         found = _in_folds(source, grid, each, common, folds, metric, one_se, refit)
     vars(found).update(gaps_of(found._source), seconds=round(perf_counter() - started, 4))
     return found
@@ -181,7 +178,6 @@ def _on_one_hold_out(
     race = SideBySide(models, source)
 
     def learn_best(source: Source) -> Any:
-        """Train the best model on all rows, as ``linsep fit`` does, if requested."""
         own = given | {"validation_fraction": None} | race.best.values
         race.final = learners.make_learner("fit", learner, own, **common)
         with interrupts_allowed():
@@ -265,11 +261,6 @@ def _check(names: list[str], metric: str, given: dict[str, Any]) -> None:
     if "validation_fraction" in given:
         told = "validation_fraction has no effect with cv: leave it out."
         raise ParameterError(told, option="validation_fraction")
-
-
-def _own(learner: str, formula: str | None, given: dict[str, Any]) -> dict[str, Any]:
-    own = parameters_of(ESTIMATORS[learner])
-    return with_intercept(learner, formula, {n: x for n, x in given.items() if n in own})
 
 
 def _values_text(values: dict[str, Any]) -> str:

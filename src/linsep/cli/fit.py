@@ -32,7 +32,6 @@ class Resumable(LearningCommand):
     """A command that ``--resume FILE`` repeats with the arguments stored in a checkpoint."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> Any:
-        """Replace ``--resume FILE`` by the stored arguments; remember them."""
         if any(arg.split("=")[0] == "--resume" for arg in args):
             args = _stored(args)
         ctx.meta["arguments"] = list(args)

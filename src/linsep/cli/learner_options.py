@@ -79,7 +79,6 @@ class LearningCommand(Command):
         return [*super().get_params(ctx), *ctx.meta.get("options", ())]
 
     def flag(self, name: str) -> str | None:
-        """Return the option for a parameter, also of a learner, None without one."""
         fixed = FIXED.get(str(self.name), ())
         known = name not in fixed and name in _owners(self.learners)
         return super().flag(name) or (flag_of(name) if known else None)
@@ -94,7 +93,6 @@ class LearningCommand(Command):
         ]
 
     def shown(self, ctx: Any) -> list[Any]:
-        """Return the options of the help; the help of a learner that is named has its own only."""
         alone = ctx.meta["named"] and not ctx.meta.get(WHOLE)
         return list(ctx.meta["options"]) if alone else super().shown(ctx)
 
@@ -247,7 +245,6 @@ def not_of(learner: str, option: str) -> ParameterError:
 
 
 def options_of_model(model: Any) -> str:
-    """Return the options of ``linsep fit`` that a model was trained with, without defaults."""
     words = []
     for option, value in model.get_params(deep=False).items():
         kernel = option == "kernel" and not isinstance(value, str)
@@ -260,7 +257,6 @@ def options_of_model(model: Any) -> str:
 
 
 def _owners(learners: Mapping[str, type]) -> dict[str, list[str]]:
-    """Return {parameter: names of the learners that have it}, in the order of the parameters."""
     owners: dict[str, list[str]] = {}
     for name, learner in learners.items():
         for parameter in parameters_of(learner):
@@ -306,7 +302,6 @@ def _label(text: str, kind: str | None) -> Any:
 def initial_weights(
     vectors: list[list[float]] | None, learner: str, estimator: Any
 ) -> dict[str, Any]:
-    """Return ``coef_init`` and ``intercept_init`` from lists that begin with the intercept."""
     if vectors is None:
         return {}
     if learner not in LINEAR:

@@ -62,7 +62,6 @@ class Option(click.Option):
         return super().process_value(ctx, value)
 
     def shell_complete(self, ctx: Any, incomplete: str) -> list[Any]:
-        """Return the completions of a word: for a column, the columns of the files typed."""
         if not str(self.metavar).startswith("COLUMN"):
             return super().shell_complete(ctx, incomplete)
         # The option without a value ends click's parsing before arguments have names.
@@ -107,7 +106,6 @@ def _completed(words: Iterable[str], incomplete: str) -> list[Any]:
 
 
 def _columns_typed(data: list[str], typed: dict[str, Any]) -> list[str]:
-    """Return the columns of the first data file, of which only the head is read."""
     from linsep.sources.opening import find_files
     from linsep.sources.tables.files import open_table
     from linsep.sources.tables.reading_options import ReadingOptions
@@ -203,7 +201,6 @@ def _print_whole(ctx: Any, param: Any, value: bool) -> None:
 
 
 def as_given(data: list[str]) -> list[str]:
-    """Return the names of data with ``-`` for the copy of standard input."""
     return ["-" if item in copies else item for item in data]
 
 
@@ -570,7 +567,6 @@ _AS_PARAMETER: dict[str, Callable[[Any], Any]] = {
 
 
 def _columns(given: dict[str, Any]) -> dict[str, Any]:
-    """Return the arguments of :func:`linsep.open_source` about columns and namespaces."""
     chosen = {parameter: given.pop(option.name) for parameter, option in WORDS.items()}
     if given["text"]:
         from linsep.sources.text import Text as TextColumn

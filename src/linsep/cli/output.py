@@ -78,7 +78,6 @@ class Result(SimpleNamespace):
     _model: Any
 
     def lines(self) -> Iterable[str]:
-        """Return what the command prints."""
         raise NotImplementedError
 
     def to_dict(self) -> dict[str, Any]:
@@ -170,7 +169,6 @@ class Look(NamedTuple):
     colors: AbstractContextManager[None]
 
     def write(self, made: Callable[[], Any], path: Path, force: bool) -> None:
-        """Make a picture and write it to a file, atomically."""
         with self.colors:
             display = made()
             with written_whole(path, force=force) as file:
@@ -259,10 +257,8 @@ def _update(bar: Progress, line: Any, source: Source, model: Any) -> None:
     if stage == "learning" and run is not None:
         total = getattr(run.stream, "n_rows", None)  # no stream is left at the end
         part = (run.number + (run.rows / total if total else part or 0.0)) / run.max_iter
-        before = sum(report.rows for report in [*(run.run.trial or ()), *run.run.reports])
-        speed = (before + run.rows) / max(1e-9, bar.tasks[line].elapsed or 0.0)
         description = f"pass {run.number + 1} of {run.max_iter}"
-        rows = f"{run.rows:,} rows, {speed:,.0f} rows/s, {run.mistakes:,} mistakes"
+        rows = f"{run.rows:,} rows, {run.mistakes:,} mistakes"
     elif stage not in ("reading", "surveying"):
         part = None
     elif part == 1.0:  # still working on what was read

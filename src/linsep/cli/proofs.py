@@ -125,7 +125,6 @@ def _has_intercept(how: dict[str, Any], fit_intercept: bool) -> bool:
 
 
 def _undecided(verdicts: list[Any]) -> str:
-    """Return how many subproblems are undecided and why; empty if all are decided."""
     reasons = [verdict.reason for verdict in verdicts if isinstance(verdict, Undecided)]
     if not reasons:
         return ""
@@ -191,7 +190,6 @@ def verify(
 
 
 def read_proof(path: Path) -> Any:
-    """Return the claim in a file, and how the files of its data were read."""
     if not path.exists():
         raise no_file(path)
     try:

@@ -29,7 +29,6 @@ MOST_COEFFICIENTS, MOST_COLUMNS = 60, 8
 
 
 def _listed(parts: Sequence[str], what: str = "") -> str:
-    """Return the first items of a list, and how many there are of ``what`` beside them."""
     more = f" and {len(parts) - MOST_COLUMNS:,} more {what}" if what else ", ..."
     return ", ".join(parts[:MOST_COLUMNS]) + more * (len(parts) > MOST_COLUMNS)
 
@@ -90,7 +89,6 @@ def training_summary(model: Any) -> dict[str, Any]:
 
 
 def equation_of(model: Any) -> str | None:
-    """Return the equation of a linear model with few features and classes, and finite weights."""
     diverging = {"+inf", "-inf", "infinite", "sign not checked"}
     features = getattr(model, "n_features_in_", None) or MOST_TERMS + 1
     many = max(features, len(getattr(model, "classes_", ()))) > MOST_TERMS
@@ -160,7 +158,6 @@ def short(equation: str | None) -> str | None:
 
 
 def recipe_pairs(model: Any, units: str) -> Pairs:
-    """Return how columns became features: a formula, products, texts, rare values, scaling."""
     recipe = getattr(model, "recipe_", {})
     converted, rare, words = recipe.get("converted") or {}, recipe.get("rare") or {}, ""
     called = names_in_recipe(recipe) if converted or rare else {}
@@ -192,16 +189,13 @@ def recipe_pairs(model: Any, units: str) -> Pairs:
 
 
 def reference_pairs(recipe: dict[str, Any]) -> Pairs:
-    """Return the text values without indicator, the reference levels, as a pair."""
     references = recipe.get("reference")
     if not references:
         return []
     called = names_in_recipe(recipe)
     listed = _listed([f"{called[name]}={value}" for name, value in references.items()])
     these = "these" if len(references) > 1 else "it"
-    filled = recipe.get("missing") in ("zero", "mean")
-    gaps = f"; missing values are treated as {these}" * filled
-    return [("reference", f"{listed}; other values are compared with {these}{gaps}")]
+    return [("reference", f"{listed}; other values are compared with {these}")]
 
 
 def learned_text(summary: dict[str, Any]) -> str:
@@ -219,8 +213,9 @@ def course_pairs(model: Any, summary: dict[str, Any]) -> Pairs:
     """Return the passes of an online learner, or the optimum of a soft margin, and why the fit
     stopped, unless after the last of its passes.
     """
-    reason = model.stop_reason_
+    ended = [None, StopReason.MAX_ITER]
     if "duality_gap" in summary:
+        ended.append(StopReason.CONVERGED)  # as the objective says
         vectors, gap = summary["support_vectors"], summary["duality_gap"]
         of = "" if len(vectors) == 1 else f" in {len(vectors)} binary classifiers"
         bounded = f", {sum(summary['at_bound']):,} of them inside the margin"
@@ -236,8 +231,9 @@ def course_pairs(model: Any, summary: dict[str, Any]) -> Pairs:
         if len(mistakes) > 1:
             text += f" (first pass {mistakes[0]:,}, last {mistakes[-1]:,})"
         found = [("passes", text)]
-    ended = reason in (None, StopReason.MAX_ITER)
-    return [*found, ("stopped", "" if ended else f"{reason}: {model.stop_sentence_}")]
+    if (reason := model.stop_reason_) not in ended:
+        found.append(("stopped", f"{reason}: {model.stop_sentence_}"))
+    return found
 
 
 def threshold_pairs(summary: dict[str, Any]) -> Pairs:
@@ -309,7 +305,6 @@ def report(model: Any) -> Report:
 def validation(
     scores: dict[str, np.ndarray], folds: int, repeats: int = 1, by_time: bool = False
 ) -> dict[str, Any]:
-    """Return the metrics of folds as plain JSON, with their means and standard errors."""
     from linsep.cross_validation import mean_and_error  # and all that it imports
 
     metrics = {}
@@ -320,7 +315,6 @@ def validation(
 
 
 def _training_pairs(model: Any, summary: dict[str, Any]) -> Pairs:
-    """Return the accuracies on held-out and training rows, as far as they were measured."""
     at_zero, found = _at_zero(summary), []
     names = "validation_accuracy", "progressive_accuracy", "training_accuracy"
     held_out, progressive, right = (summary.get(name) for name in names)
@@ -434,7 +428,6 @@ def _validation_text(cv: dict[str, Any] | None) -> str:
 
 
 def gap_pairs(result: dict[str, Any], recipe: dict[str, Any]) -> Pairs:
-    """Return rows left out, missing values, and fields without a column; without text if none."""
     kinds = ("rows_dropped", "values_filled", "fields_ignored")
     rows, values, fields = (result.get(kind) for kind in kinds)
     filled = [

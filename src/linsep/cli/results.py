@@ -1,7 +1,6 @@
 """What commands about a model find, as functions of Python whose results print themselves."""
 
 from collections.abc import Callable, Iterator
-from contextlib import nullcontext
 from itertools import zip_longest
 from math import fsum
 from pathlib import Path
@@ -20,7 +19,7 @@ from linsep.estimators import showing
 from linsep.estimators.frames import to_predict
 from linsep.model_files import loaded
 from linsep.pipelines import TablePipeline
-from linsep.sources.base import Source
+from linsep.sources.base import Source, is_frame
 from linsep.steps import learner_of
 from linsep.validation.checks import of_features
 from linsep.words import counted
@@ -90,10 +89,9 @@ def inspect(model: Any, top: int | None = None) -> Inspection:
     Returns
     -------
     Inspection
-        ``print`` it. Attributes, also as plain JSON by ``to_dict()``: the learner, ``rows``,
-        ``features`` and ``classes``, ``parameters`` and which are ``changed``, the ``recipe`` of
-        features, and ``weights``, for each binary classifier its ``machine``, ``intercept`` and
-        ``heaviest`` pairs of feature and weight. Weights of scaled columns are per standard
+        ``print`` it. Attributes, also as plain JSON by ``to_dict()``: among others ``parameters``,
+        the ``recipe`` of features, and ``weights``, for each binary classifier the ``machine``, its
+        ``intercept`` and ``heaviest`` pairs of feature and weight, of scaled columns per standard
         deviation.
 
     Raises
@@ -120,7 +118,6 @@ def inspect(model: Any, top: int | None = None) -> Inspection:
 
 
 def _machines(model: Any, top: int | None) -> list[dict[str, Any]]:
-    """Return every binary classifier with its ``top`` weights, of features or support vectors."""
     linear, known = showing.linear_of(model), showing.deviations(model)
     coef = linear.dual_coef_ if hasattr(linear, "kernel_") else np.atleast_2d(linear.coef_)
     intercepts = np.atleast_1d(getattr(linear, "intercept_", np.zeros(len(coef)))).tolist()
@@ -187,10 +184,9 @@ class Explanation(output.Result):
 def explain(
     model: Any, data: Any, row: int = 0, *, top: int | None = None, **reading: Any
 ) -> Explanation:
-    """Return what each feature contributes to the score of a row, as ``linsep audit`` does.
-
-    A contribution is the weight of the feature times its value or, of a column that was scaled,
-    the difference of its value and its mean; the intercept is one, too. They add up to the score.
+    """Return what each feature contributes to the score of a row, as ``linsep audit`` does: its
+    weight times its value, less the mean if the column was scaled. The contributions, of which one
+    is the intercept, add up to the score.
 
     Parameters
     ----------
@@ -207,10 +203,9 @@ def explain(
     Returns
     -------
     Explanation
-        ``print`` it. Attributes, also as plain JSON by ``to_dict()``: the ``prediction``, the
-        ``score``, what it is the ``score_of``, and ``terms``, the largest first, each with
-        "feature", "value", "weight" and "contribution", of scaled columns with the "mean". Values
-        and weights are in the units of the data.
+        ``print`` it. Attributes, also as plain JSON by ``to_dict()``: ``prediction``, ``score`` and
+        ``terms``, the largest first, each with "feature", "value", "weight", "contribution" and, of
+        scaled columns, the "mean", all in the units of the data.
 
     Raises
     ------
@@ -225,17 +220,15 @@ def explain(
     >>> sum(term["contribution"] for term in found.terms) == found.score
     True
     """
-    fitted, of_table = _model(model, showing.without_weights), isinstance(model, TablePipeline)
-    # rows keep their numbers in the files
-    missing = "skip" if getattr(fitted, "recipe_", {}).get("missing") == "drop" else None
-    source: Any = model[0].table(data) if of_table else data
-    if _are_files(source):
-        how = reading | {"labeled": False, "missing": missing or "error"}
-        source = open_like(fitted, None, source, **how)
-    with of_features(False) if of_table else nullcontext():
-        for gaps in (missing, "skip"):  # arrays are no source without
-            if not isinstance(source, Source):
-                source = to_predict(fitted, source, gaps)
+    fitted = _model(model, showing.without_weights)
+    recipe = getattr(fitted, "recipe_", {})
+    source: Any = model[0].table(data) if isinstance(model, TablePipeline) else data
+    if _are_files(source) or (is_frame(source) and recipe.get("format") == "table"):
+        # rows keep their numbers in the files
+        missing = "skip" if recipe.get("missing") == "drop" else "error"
+        source = open_like(fitted, None, source, labeled=False, missing=missing, **reading)
+    elif not isinstance(source, Source):
+        source = to_predict(fitted, source, "skip")
     prediction, end, classes = fitted.predictions(source), 0, hasattr(fitted, "classes_")
     for batch, scores, *codes in prediction.codes() if classes else prediction.rows():
         at, end = row - batch.first, batch.first + batch.size

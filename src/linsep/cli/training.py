@@ -128,7 +128,6 @@ class Training(SimpleNamespace):
         return chosen_in
 
     def _checkpoint(self) -> Checkpoint:
-        """Return the checkpoint of the options; it reports where its fit resumes."""
         why = ""
         if "checkpoint" not in inspect.signature(self.estimator.fit).parameters:
             why = "is for learners that make several passes; this one reads the rows once"
@@ -181,7 +180,6 @@ class Training(SimpleNamespace):
             fit(self.estimator, self.source, client=client, **how, **arguments)
 
     def _step(self, work: Callable[[], Any]) -> Any:
-        """Return the result of a step after the training; None if an error or Ctrl-C ended it."""
         try:
             with interrupts_allowed():
                 return work()

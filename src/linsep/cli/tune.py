@@ -91,7 +91,6 @@ def tune(**given: Any) -> None:
 
 
 def _fit_command(found: Any, files: Source, data: list[str], group: str | None) -> str:
-    """Return the command that trains the best model on ``files``, the source as it was opened."""
     known = {str(one.name) for one in click.get_current_context().command.params}
     words = ["linsep fit", *map(shlex.quote, data), *as_typed(known - NOT_OF_FIT)]
     if group is not None:  # which a fit uses for held-out rows only
