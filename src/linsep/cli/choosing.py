@@ -17,7 +17,7 @@ from linsep.scoring import CLASS_METRICS, NUMBER_METRICS, gaps_of
 from linsep.scoring.metrics import METRICS
 from linsep.sources.base import Source
 from linsep.sources.opening import open_source
-from linsep.tuning import Candidate, SideBySide, combinations, compare
+from linsep.tuning import Candidate, SideBySide, combinations, compare, grids_of, usual_grid
 from linsep.words import counted, percent
 
 #: most lines of the table; JSON has all
@@ -169,9 +169,9 @@ def _on_one_hold_out(
 ) -> Tuned:  # fmt: skip
     learner = names[0]
     if len(names) > 1 or not {*names} <= LINEAR.keys() or not grid:
-        usual = f"{', '.join(LINEAR)}, and a grid, such as {learners.grid_example(learner)}"
+        usual = f"{', '.join(LINEAR)}, and a grid, such as the values of a parameter"
         raise ParameterError(f"Without cv, name one learner of {usual}.", option="learner")
-    values_of, models = learners.grids_of(grid, {learner: given})[learner], []
+    values_of, models = grids_of(grid, {learner: given})[learner], []
     for values in combinations(values_of):
         own = given | values | {"early_stopping": True}
         models.append((values, learners.make_learner("tune", learner, own, **common)))
@@ -185,20 +185,12 @@ def _on_one_hold_out(
 
     with output.watching(source, race):
         race.run(learn_best)
-    ranked = []
-    for model in race.ranked:
-        behind, error = model.behind or model.missed.behind(race.best.missed)
-        ranked.append({
-            "learner": learner, "parameters": model.values, "mean": model.missed.accuracy,
-            "standard_error": model.missed.error, "behind": behind,
-            "behind_standard_error": error, "passes": model.passes,
-            "stop_reason": "dropped" if model.dropped else model.stop_reason,
-        })  # fmt: skip
     return Tuned(
         _model=race.final, _source=race.source, learner=learner, best=race.best.values,
         metric="accuracy", baseline=race.baseline, rows=race.n_rows,
         held_out_rows=race.best.missed.wrong.size,
-        passes=sum(fit.course.number for fit in race.fits), models=ranked,
+        passes=sum(fit.course.number for fit in race.fits),
+        models=[{"learner": learner, **one} for one in race.to_dicts()],
         cache=None if race.source.kept is None else str(race.source.kept),
     )  # fmt: skip
 
@@ -213,11 +205,10 @@ def _in_folds(
     if len(each) > 1 and positive and source.options().get("scale", "none") != "none":
         told = f"{positive[0]} does not accept scaled columns: tune it alone, or without scaling."
         raise DataError(told, code="conflict", option="scale")
-    grids, candidates = learners.grids_of(grid, each), list[Candidate]()
+    grids, candidates = grids_of(grid, each), list[Candidate]()
     for learner, given in each.items():
-        usual = learners.parsed_grid(learners.grid_example(learner).split())
-        usual = {name: texts for name, texts in usual.items() if name not in given}
-        values_of = grids[learner] or learners.grids_of(usual, {learner: {}})[learner]
+        usual = {name: x for name, x in usual_grid(learner).items() if name not in given}
+        values_of = grids[learner] or grids_of(usual, {learner: {}})[learner]
         for values in combinations(values_of):
             estimator = learners.make_learner("fit", learner, given | values, **common)
             candidates.append(Candidate(learner, values, estimator))
@@ -225,27 +216,20 @@ def _in_folds(
     with output.watching(source):
         source, batch = kept(source)
         rows = labeled_rows(source, batch, classify=[*each] != ["linear"])
-        comparison = compare(candidates, rows, folds, metric)
-        first = comparison.simplest if one_se else comparison.ranked[0]
+        ranked = compare(candidates, rows, folds, metric, one_se)
+        best = ranked[0].candidate
         if refit:
             with interrupts_allowed():
-                first.candidate.estimator.fit(source)
-    baseline, best = None, first.candidate
+                best.estimator.fit(source)
+    baseline = None
     if metric == "accuracy":
         shares: Any = np.bincount(rows.codes, rows.batch.weights)  # type: ignore[arg-type]
         baseline = float(shares.max() / shares.sum())
-    models = [
-        {
-            "learner": rated.candidate.learner, "parameters": rated.candidate.values,
-            "mean": rated.mean, "standard_error": rated.error, "behind": rated.behind,
-            "behind_standard_error": rated.behind_error, "folds": rated.values.tolist(),
-        }
-        for rated in [first, *(one for one in comparison.ranked if one is not first)]
-    ]  # fmt: skip
     return Tuned(
         _model=best.estimator, _source=source, learner=best.learner, best=best.values,
         metric=metric, baseline=baseline, rows=rows.size, folds=folds.cv, repeats=folds.repeats,
-        by_time=folds.by_time, one_se=one_se, models=models,
+        by_time=folds.by_time, one_se=one_se,
+        models=[one.to_dict() for one in ranked],
     )  # fmt: skip
 
 

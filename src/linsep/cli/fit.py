@@ -82,7 +82,6 @@ def _stored(args: list[str]) -> list[str]:
         f"wide, sparse rows, else {USUAL_LEARNER}]",
     ),
     options.AS_JSON,
-    _learner("--curve", None, "Print validation errors per pass; needs --early-stopping."),
     options.RANDOM_STATE, options.CLASS_WEIGHT, options.INIT_WEIGHTS, options.REFERENCE,
     _learner(
         "--cluster-by", "COLUMN", "Column of clusters for --covariance CR1, not a feature.",

@@ -73,7 +73,6 @@ def training_summary(model: Any) -> dict[str, Any]:
         "shards": None if mixture is None else len(mixture.rows),
         "mixing": None if mixture is None else mixture.mixing,
         "keep": model.keep,
-        **({"passes_at_score": 0.0} if hasattr(model, "threshold_") else {}),
         "progressive_accuracy": model.progressive_accuracy_ if rows else None,
         "validation_accuracy": max((p.validation_score for p in scored), default=None),
         "curve": [
@@ -345,18 +344,8 @@ def interruption(model: Any) -> str:
     return f"{'training' if learning else 'the command'} was interrupted"
 
 
-def curve_lines(summary: dict[str, Any]) -> list[str]:
-    kinds, at_zero = ("training_error", "held_out_error"), _at_zero(summary)
-    rows = [
-        [str(p["pass"]), *("-" if p[kind] is None else percent(p[kind]) for kind in kinds)]
-        for p in summary["curve"]
-    ]
-    header = ["pass", f"training error{at_zero}", f"held-out error{at_zero}"]
-    return ["", *output.table(header, rows)]
-
-
 def _at_zero(summary: dict[str, Any]) -> str:
-    return " (at score 0)" if "passes_at_score" in summary else ""
+    return " (at score 0)" * ("threshold" in summary)
 
 
 # Scores.

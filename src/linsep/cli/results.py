@@ -152,6 +152,7 @@ class Explanation(output.Result):
         predicted = output.label_text(self.prediction) if hasattr(self._model, "classes_") else ""
         means = any("mean" in term for term in self.terms)
         each = f"weight x {'(value - mean)' if means else 'value'}"
+        made = getattr(self._model, "recipe_", {}).get("products") and means
         length = getattr(self, "length", None)
         yield from output.pairs([
             ("row", self.row),
@@ -160,6 +161,7 @@ class Explanation(output.Result):
             ("length", length and f"{length:.6g} of the row, by which weights are divided"),
             *report.unscored_pairs(vars(self), self._model),
             ("contribution", f"{each}; they add up to the score"),
+            ("products", made and "their values are of scaled columns"),
         ])  # fmt: skip
         numbers = {
             "value": ".6g", "mean": ".6g", "weight": "+.6g", "standard_deviation": ".6g",

@@ -17,7 +17,7 @@ from linsep.checkpoints.saving import Checkpoint
 from linsep.cli import learner_options as learners, report
 from linsep.cli.errors import NAME, interrupted_code, note, noting_warnings
 from linsep.cli.options import FILES, as_typed
-from linsep.cli.output import check_outputs, show, tell, watching
+from linsep.cli.output import check_outputs, tell, watching
 from linsep.cli.predict import score_source
 from linsep.cli.reading import Reading, lacks
 from linsep.compiled import WORK
@@ -122,9 +122,8 @@ class Training(SimpleNamespace):
         held_out = getattr(self.estimator, "early_stopping", False)
         if (folds := self.folds or chosen_in) is not None:
             folds.check(self.source.grouped)
-        for name, given in {"group": self.reader.group and not folds, "curve": self.curve}.items():
-            if given and not held_out:
-                raise click.BadParameter(f"--{name} needs --early-stopping, which holds rows out.")
+        if self.reader.group and not folds and not held_out:
+            raise click.BadParameter("--group needs --early-stopping, which holds rows out.")
         return chosen_in
 
     def _checkpoint(self) -> Checkpoint:
@@ -231,8 +230,6 @@ class Training(SimpleNamespace):
                 report.Report(_model=estimator, _untested="" if scored else untested, **summary),
                 self.as_json,
             )
-            if self.curve and not self.as_json:
-                show(*report.curve_lines(summary))
             for message in summary["warnings"]:
                 note(message, "warning")
             if self.calibrate and not self.calibrated and undone:
