@@ -49,7 +49,7 @@ def test_a_kernel_learns_from_files(tmp_path):
 def test_options_belong_to_learners(tmp_path):
     (tmp_path / "t.svm").write_text(DATA)
     for options in (
-        ("--gamma", 0.5), ("--curve",), ("--validation-fraction", 0.5), ("--n-iter-no-change", 2),
+        ("--gamma", 0.5), ("--validation-fraction", 0.5), ("--n-iter-no-change", 2),
         ("--vote-mb", 2), ("--degree", 2, "--learner", "kernel"),
         ("--gamma", 2, "--learner", "kernel", "--kernel", "linear"),
         ("--learning-rate", 2, "--learner", "logistic"), ("--zero", "maybe"),
@@ -60,8 +60,6 @@ def test_options_belong_to_learners(tmp_path):
         )
     for options in ("--vote-mb 2 --keep vote", "--learner margin --gamma 0.5"):
         assert here("fit", "t.svm", *options.split(), cwd=tmp_path).returncode == 0
-    shown = here("fit", "t.svm", "--early-stopping", "--curve", cwd=tmp_path).stdout
-    assert "held-out error" in shown
 
 
 SIGNED = "1 1:1 2:-1\n0 1:-1 2:2\n1 1:3 2:1\n0 1:-2\n1 \n"

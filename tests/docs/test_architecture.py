@@ -31,8 +31,8 @@ from linsep import TOOLS
 pytestmark = pytest.mark.compiled
 
 FILES = sorted(PACKAGE.rglob("*.py"))
-#: imports that go up the list: of the table of tools, which are loaded when ``plot()`` is called
-UP = {("__init__", "plot"), ("__init__", "estimators")}
+#: imports that go up the list: of the table of tools, which methods load when they are called
+UP = {("__init__", "plot"), ("__init__", "estimators"), ("__init__", "cli")}
 #: tools that know of others more than public names
 TOOLS_TIED = {("__main__", "cli")}
 #: files in circles of imports, by room

@@ -80,8 +80,6 @@ class LazyModule(ModuleType):
 
 
 class _NoPandas:
-    """A finder of modules that finds no pandas."""
-
     @staticmethod
     def find_spec(name: str, path: Any = None, target: Any = None) -> None:
         if name == "pandas":

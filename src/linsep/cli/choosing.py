@@ -1,6 +1,6 @@
 """What ``tune`` does: compare models on held-out rows or in folds, and train the best."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from inspect import signature
 from time import perf_counter
 from typing import Any
@@ -17,7 +17,7 @@ from linsep.scoring import CLASS_METRICS, NUMBER_METRICS, gaps_of
 from linsep.scoring.metrics import METRICS
 from linsep.sources.base import Source
 from linsep.sources.opening import open_source
-from linsep.tuning import Candidate, SideBySide, combinations, compare
+from linsep.tuning import Candidate, SideBySide, combinations, compare, grids_of, usual_grid
 from linsep.words import counted, percent
 
 #: most lines of the table; JSON has all
@@ -35,17 +35,7 @@ class Tuned(output.Result):
         """The best model, trained on all rows: a :class:`TablePipeline` or an estimator."""
         return as_pipeline(self._model, self._source)
 
-    @property
-    def learned(self) -> Any:
-        """The estimator of the best model."""
-        return self._model
-
-    @property
-    def source(self) -> Source:
-        """The rows that it learned."""
-        return self._source
-
-    def lines(self, bold: Callable[[str], str] = str) -> Iterator[str]:
+    def lines(self) -> Iterator[str]:
         found, models, metric = vars(self), self.models, METRICS[self.metric]
         more = [name for name in ("passes", "stop_reason") if name in models[0]]
         lines = [
@@ -76,11 +66,11 @@ class Tuned(output.Result):
             ("time", f"total {self.seconds:.2f} s"),
             ("model", "command" in found and (found["model"] or UNSAVED)),
             ("command", found.get("command")),
-        ], bold)  # fmt: skip
+        ])  # fmt: skip
         heading = ["learner", "parameters", metric.title + ", %" * bool(unit), "behind", *more]
         table = [line[many == 1 :] for line in [[x.replace("_", " ") for x in heading], *lines]]
         yield ""
-        yield from output.table(table[0], table[1:], most=MOST_LINES, bold=bold)
+        yield from output.table(table[0], table[1:], most=MOST_LINES)
 
 
 def tune(
@@ -95,37 +85,31 @@ def tune(
     Parameters
     ----------
     data : data frame, Arrow table, path or list of paths, or Source
-    target : str, default None
-        The label column, as for :func:`linsep.fit`.
-    learner : str or list of str, default None
-        Names of learners, of several the simplest first; None: as for :func:`linsep.fit`.
+    target, random_state, class_weight, reference : as for :func:`linsep.fit`
+    learner : str or list of str, of several the simplest first; None: as for :func:`linsep.fit`
     grid : dict of parameter to list of values, default None
-        Values to compare; "pa.C" is the parameter of one of several learners. None, with `cv`: a
+        Values to compare; "pa.C" is a parameter of one of several learners. None, with `cv`: a
         small grid of each learner.
     cv : int, default None
         Number of folds. None: one learner of a weight per feature, on a fifth of the rows.
-    repeats : int, default 1
-        How often the rows are divided into folds.
-    by_time : bool, default False
-        Whether rows are in time order, and folds are predicted from earlier ones.
-    metric : str, default None
-        What to compare in folds, such as "log_loss"; None: "accuracy", or "r2" for regressions.
+    repeats, by_time : int, default 1, and bool, default False
+        How often rows are divided into folds; whether they are in time order, and folds are
+        predicted from earlier ones.
+    metric : str, default "accuracy", or "r2" for regressions
+        What to compare in folds, such as "log_loss".
     one_se : bool, default False
         Whether to choose the simplest model within one standard error of the best.
     refit : bool, default True
         Whether to train the best model on all rows.
-    random_state : int, default 0
-        Seed of folds and learners.
-    class_weight, reference : as for :func:`linsep.fit`
     **options : arguments of :func:`open_source`, and parameters of all models
 
     Returns
     -------
     Tuned
         ``print`` it. Attributes, also as plain JSON by ``to_dict()``: the ``learner`` and its
-        ``best`` parameters, the ``metric`` and its ``baseline``, and the ``models``, the best
-        first, each with its "mean", "standard_error" and how far it is "behind". ``fitted`` is the
-        best model, as of :func:`linsep.fit`.
+        ``best`` parameters, the ``metric``, and ``models``, the best first, each with its "mean",
+        "standard_error" and how far it is "behind". ``fitted`` is the best model, as of
+        :func:`linsep.fit`.
 
     Raises
     ------
@@ -170,7 +154,10 @@ def tune(
         folds = Folds(cv, repeats, by_time, random_state=random_state)
         metric = metric or ("r2" if names == ["linear"] else "accuracy")
         _check(names, metric, given)
-        each = {name: _own(name, formula, given) for name in names}
+        each = {
+            name: with_intercept(name, formula, {n: given[n] for n in own if n in given})
+            for name, own in ((name, parameters_of(ESTIMATORS[name])) for name in names)
+        }
         found = _in_folds(source, grid, each, common, folds, metric, one_se, refit)
     vars(found).update(gaps_of(found._source), seconds=round(perf_counter() - started, 4))
     return found
@@ -182,16 +169,15 @@ def _on_one_hold_out(
 ) -> Tuned:  # fmt: skip
     learner = names[0]
     if len(names) > 1 or not {*names} <= LINEAR.keys() or not grid:
-        usual = f"{', '.join(LINEAR)}, and a grid, such as {learners.grid_example(learner)}"
+        usual = f"{', '.join(LINEAR)}, and a grid, such as the values of a parameter"
         raise ParameterError(f"Without cv, name one learner of {usual}.", option="learner")
-    values_of, models = learners.grids_of(grid, {learner: given})[learner], []
+    values_of, models = grids_of(grid, {learner: given})[learner], []
     for values in combinations(values_of):
         own = given | values | {"early_stopping": True}
         models.append((values, learners.make_learner("tune", learner, own, **common)))
     race = SideBySide(models, source)
 
     def learn_best(source: Source) -> Any:
-        """Train the best model on all rows, as ``linsep fit`` does, if requested."""
         own = given | {"validation_fraction": None} | race.best.values
         race.final = learners.make_learner("fit", learner, own, **common)
         with interrupts_allowed():
@@ -199,20 +185,12 @@ def _on_one_hold_out(
 
     with output.watching(source, race):
         race.run(learn_best)
-    ranked = []
-    for model in race.ranked:
-        behind, error = model.behind or model.missed.behind(race.best.missed)
-        ranked.append({
-            "learner": learner, "parameters": model.values, "mean": model.missed.accuracy,
-            "standard_error": model.missed.error, "behind": behind,
-            "behind_standard_error": error, "passes": model.passes,
-            "stop_reason": "dropped" if model.dropped else model.stop_reason,
-        })  # fmt: skip
     return Tuned(
         _model=race.final, _source=race.source, learner=learner, best=race.best.values,
         metric="accuracy", baseline=race.baseline, rows=race.n_rows,
         held_out_rows=race.best.missed.wrong.size,
-        passes=sum(fit.course.number for fit in race.fits), models=ranked,
+        passes=sum(fit.course.number for fit in race.fits),
+        models=[{"learner": learner, **one} for one in race.to_dicts()],
         cache=None if race.source.kept is None else str(race.source.kept),
     )  # fmt: skip
 
@@ -227,11 +205,10 @@ def _in_folds(
     if len(each) > 1 and positive and source.options().get("scale", "none") != "none":
         told = f"{positive[0]} does not accept scaled columns: tune it alone, or without scaling."
         raise DataError(told, code="conflict", option="scale")
-    grids, candidates = learners.grids_of(grid, each), list[Candidate]()
+    grids, candidates = grids_of(grid, each), list[Candidate]()
     for learner, given in each.items():
-        usual = learners.parsed_grid(learners.grid_example(learner).split())
-        usual = {name: texts for name, texts in usual.items() if name not in given}
-        values_of = grids[learner] or learners.grids_of(usual, {learner: {}})[learner]
+        usual = {name: x for name, x in usual_grid(learner).items() if name not in given}
+        values_of = grids[learner] or grids_of(usual, {learner: {}})[learner]
         for values in combinations(values_of):
             estimator = learners.make_learner("fit", learner, given | values, **common)
             candidates.append(Candidate(learner, values, estimator))
@@ -239,27 +216,20 @@ def _in_folds(
     with output.watching(source):
         source, batch = kept(source)
         rows = labeled_rows(source, batch, classify=[*each] != ["linear"])
-        comparison = compare(candidates, rows, folds, metric)
-        first = comparison.simplest if one_se else comparison.ranked[0]
+        ranked = compare(candidates, rows, folds, metric, one_se)
+        best = ranked[0].candidate
         if refit:
             with interrupts_allowed():
-                first.candidate.estimator.fit(source)
-    baseline, best = None, first.candidate
+                best.estimator.fit(source)
+    baseline = None
     if metric == "accuracy":
         shares: Any = np.bincount(rows.codes, rows.batch.weights)  # type: ignore[arg-type]
         baseline = float(shares.max() / shares.sum())
-    models = [
-        {
-            "learner": rated.candidate.learner, "parameters": rated.candidate.values,
-            "mean": rated.mean, "standard_error": rated.error, "behind": rated.behind,
-            "behind_standard_error": rated.behind_error, "folds": rated.values.tolist(),
-        }
-        for rated in [first, *(one for one in comparison.ranked if one is not first)]
-    ]  # fmt: skip
     return Tuned(
         _model=best.estimator, _source=source, learner=best.learner, best=best.values,
         metric=metric, baseline=baseline, rows=rows.size, folds=folds.cv, repeats=folds.repeats,
-        by_time=folds.by_time, one_se=one_se, models=models,
+        by_time=folds.by_time, one_se=one_se,
+        models=[one.to_dict() for one in ranked],
     )  # fmt: skip
 
 
@@ -275,11 +245,6 @@ def _check(names: list[str], metric: str, given: dict[str, Any]) -> None:
     if "validation_fraction" in given:
         told = "validation_fraction has no effect with cv: leave it out."
         raise ParameterError(told, option="validation_fraction")
-
-
-def _own(learner: str, formula: str | None, given: dict[str, Any]) -> dict[str, Any]:
-    own = parameters_of(ESTIMATORS[learner])
-    return with_intercept(learner, formula, {n: x for n, x in given.items() if n in own})
 
 
 def _values_text(values: dict[str, Any]) -> str:

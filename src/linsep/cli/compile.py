@@ -11,13 +11,11 @@ from rich.console import Console
 from rich.progress import track
 from sklearn.base import is_regressor
 
+import linsep
 from linsep.catalog import ESTIMATORS
 from linsep.cli.options import choice, command, option
-from linsep.cli.predict import score_source
 from linsep.compiled.code_cache import code_folder
 from linsep.errors import DataError
-from linsep.fitting import make_estimator
-from linsep.sources.opening import open_source
 
 #: of the data that are learned
 ROWS, FEATURES = 24, 3
@@ -48,7 +46,6 @@ def compile(
 
 
 def _compile(name: str, folder: Path) -> None:
-    """Run small fits and predictions of files, arrays and two or several classes."""
     values = np.random.default_rng(0).integers(0, 3, (ROWS, FEATURES)).astype(float)
     table, text = folder / "rows.csv", folder / "rows.svm"
     for classes in (2, 3):
@@ -58,8 +55,7 @@ def _compile(name: str, folder: Path) -> None:
         np.savetxt(table, np.c_[values, y], "%g", ",", header="a,b,c,y", comments="")
         sklearn.datasets.dump_svmlight_file(values, y, str(text), zero_based=False)
         for path, target in ((table, "y"), (text, None)):
-            source = open_source([str(path)], target=target)
-            estimator = make_estimator(name, {}).fit(source)
-            score_source(estimator, open_source([str(path)], recipe=source.layout()))
+            model = linsep.fit(path, target, learner=name)
+            linsep.score(model, path)
         for X in (values, values.astype(np.float32), sp.csr_array(values)):
             ESTIMATORS[name]().fit(X, y).predict(X)

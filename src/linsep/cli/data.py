@@ -15,7 +15,7 @@ from linsep._system.files import written_whole
 from linsep.cli import options, output
 from linsep.cli.errors import NAME, flag_of, note
 from linsep.cli.options import argument, command, gathered, option, valid
-from linsep.describing import Description, next_command, pairs_of, table_of
+from linsep.describing import Description, Facts, next_command
 from linsep.errors import DataError, LinsepError
 from linsep.rewriting import PARTS, Split, Table, write_parquet, write_svmlight
 from linsep.sources.formats import CODECS, format_by_name, format_of
@@ -42,16 +42,7 @@ def describe(
     )
     with output.watching(description.source):
         found = description.read()
-    if as_json:
-        output.print_json(found)
-        return
-    output.print_pairs(pairs_of(found))
-    if found["columns"] is not None:
-        header, lines, more = table_of(found["columns"])
-        print()
-        output.print_table(header, lines)
-        if more:
-            print(more)
+    output.tell(Facts(**found), as_json)
 
 
 #: what writes each format
@@ -111,7 +102,6 @@ def convert(
 
 
 def _table(paths: list[File], how: dict[str, Any], files: dict[str, Any]) -> Table:
-    """Return an unchanged table; BadParameter for options about features."""
     roles = {"target", "weight", "group", "exclude"}
     spelling = {name: files[name] for name in ("thousands", "units")}
     for name, value in (how | spelling).items():
@@ -189,7 +179,7 @@ def split(
     told = [*zip(PARTS, outs, parts.rows, strict=False)]
     found = {
         "files": [{"part": name, "file": str(out), "rows": rows} for name, out, rows in told],
-        "next": _next(paths, outs, kind, target, group, files),
+        "next": _next(paths, outs, kind, group, {"target": target, **files}),
         "seconds": round(perf_counter() - started, 4),
     }
     if as_json:
@@ -205,23 +195,19 @@ def split(
 
 
 def _next(
-    paths: list[File], outs: list[Path], kind: str, target: str | None, group: str | None,
-    how: dict[str, Any],
-) -> str | None:  # fmt: skip
-    """Return the fit of the training file that ``linsep describe`` suggests, or None."""
-    data: list[str] = [str(outs[0])]
-    found: dict[str, Any] = {"label": None, "columns": []}
-    if target is None and kind not in ("svmlight", "vw"):
-        return next_command(data, {"target": None, **how}, found)
+    paths: list[File], outs: list[Path], kind: str, group: str | None, how: dict[str, Any]
+) -> str | None:
+    data = [str(outs[0])]
     with suppress(LinsepError, KeyboardInterrupt):  # the files are there
         if kind == "svmlight" and SvmlightSource(paths).index_base == 0:
             how["index_base"] = 0  # which rows of one part may not show
-        description = Description(data, target=target, **how)
+        description = Description(data, **how)
         with output.watching(description.source):
             found = description.read(separable=False)
-        found["left_out"] += [group] * (group not in (None, target, *found["left_out"]))
-    typed = {"target": target, **how, "test": str(outs[1])}
-    return None if found["label"] is None else next_command(data, typed, found)
+        found["left_out"] += [group] * (group not in (None, how["target"], *found["left_out"]))
+        more = {} if found["label"] is None else {"test": str(outs[1])}
+        return next_command(data, how | more, found)
+    return None
 
 
 def _kind(paths: list[File], format: str | None, column: str | None) -> str:

@@ -39,7 +39,6 @@ class Commands(click.Group):
     """Commands whose failures are printed in one sentence, internal errors with a traceback."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> Any:
-        """Parse the words before the command; without any words, print help."""
         some = bool(args)  # parsing empties the list
         try:
             return super().parse_args(ctx, args)
@@ -52,7 +51,6 @@ class Commands(click.Group):
             raise
 
     def invoke(self, ctx: Any) -> Any:
-        """Run the command and flush its output while failures can still be reported."""
         try:
             remove_abandoned(Path(tempfile.gettempdir()))
             with noting_warnings(), interrupts_allowed():
@@ -97,14 +95,12 @@ class Commands(click.Group):
 
 
 def _check_pipe(problem: OSError) -> None:
-    """End the command in silence if the reader of its output has closed the pipe."""
     if problem.errno == errno.EPIPE:
         _drop_output()
         raise click.exceptions.Exit(CLOSED_PIPE) from None
 
 
 def interrupted(checkpoint: Path | None) -> str:
-    """Return the message after a signal; ``checkpoint`` is the file of a fit, if it has one."""
     if checkpoint is None or not checkpoint.exists():
         return "interrupted; nothing was saved."
     return f"interrupted; `linsep fit --resume {shlex.quote(str(checkpoint))}` resumes the fit."

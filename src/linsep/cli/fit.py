@@ -32,7 +32,6 @@ class Resumable(LearningCommand):
     """A command that ``--resume FILE`` repeats with the arguments stored in a checkpoint."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> Any:
-        """Replace ``--resume FILE`` by the stored arguments; remember them."""
         if any(arg.split("=")[0] == "--resume" for arg in args):
             args = _stored(args)
         ctx.meta["arguments"] = list(args)
@@ -83,7 +82,6 @@ def _stored(args: list[str]) -> list[str]:
         f"wide, sparse rows, else {USUAL_LEARNER}]",
     ),
     options.AS_JSON,
-    _learner("--curve", None, "Print validation errors per pass; needs --early-stopping."),
     options.RANDOM_STATE, options.CLASS_WEIGHT, options.INIT_WEIGHTS, options.REFERENCE,
     _learner(
         "--cluster-by", "COLUMN", "Column of clusters for --covariance CR1, not a feature.",

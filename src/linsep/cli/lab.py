@@ -79,7 +79,6 @@ def lab(
 
 
 def _sorted(files: list[Path]) -> tuple[Path | None, Path | None, Path | None]:
-    """Return the lesson, the model and the data file; BadParameter for two of a kind."""
     kinds: dict[str, Path] = {}
     for file in files:
         ending = file.suffix.lower()

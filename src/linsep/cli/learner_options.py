@@ -4,15 +4,14 @@ Options derive from the parameters that are declared beside the estimators.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from inspect import signature
-from math import prod
 from typing import Any
 
 import click
 
-from linsep.catalog import ESTIMATORS, LEARNERS, LINEAR, USUAL, USUAL_LEARNER, WITHOUT_PASSES
+from linsep.catalog import ESTIMATORS, LINEAR, USUAL, USUAL_LEARNER, WITHOUT_PASSES
 from linsep.cli.errors import flag_of, in_options
 from linsep.cli.options import WHOLE, Command, Option, Value, typed
 from linsep.errors import ParameterError
@@ -42,8 +41,6 @@ NEEDED: dict[str, tuple[str, tuple[Any, ...]]] = {
 }
 #: LABEL=WEIGHT pairs that commas separate; a label may contain commas, too
 LABEL_WEIGHTS = re.compile(r"(.+?)=(\d+\.?\d*(?:e[-+]?\d+)?|\.\d+)(?:,|$)", re.I)
-#: most models of a grid
-MOST_MODELS = 1000
 #: not options: a command starts from scratch, and keeps no iterates
 NOT_HERE = ("warm_start", "trace")
 HELP = {"-h", "--help"}
@@ -79,7 +76,6 @@ class LearningCommand(Command):
         return [*super().get_params(ctx), *ctx.meta.get("options", ())]
 
     def flag(self, name: str) -> str | None:
-        """Return the option for a parameter, also of a learner, None without one."""
         fixed = FIXED.get(str(self.name), ())
         known = name not in fixed and name in _owners(self.learners)
         return super().flag(name) or (flag_of(name) if known else None)
@@ -94,7 +90,6 @@ class LearningCommand(Command):
         ]
 
     def shown(self, ctx: Any) -> list[Any]:
-        """Return the options of the help; the help of a learner that is named has its own only."""
         alone = ctx.meta["named"] and not ctx.meta.get(WHOLE)
         return list(ctx.meta["options"]) if alone else super().shown(ctx)
 
@@ -180,63 +175,6 @@ def parsed_grid(pairs: Iterable[str]) -> dict[str, list[str]]:
     return found
 
 
-def grids_of(
-    grid: Mapping[str, Any] | None, given: Mapping[str, Mapping[str, Any]]
-) -> dict[str, dict[str, list]]:
-    """Return the values of each parameter of a grid, by learner; ``given`` are the learners, with
-    parameters that the grid must not repeat.
-    """
-    grids: dict[str, dict[str, list]] = {name: {} for name in given}
-    for name, values in (grid or {}).items():
-        owner, _, parameter = name.rpartition(".")
-        if owner and owner not in grids:
-            raise _bad_grid(name, f"needs the learner {owner}")
-        having = [one for one in grids if parameter in parameters_of(ESTIMATORS[one])]
-        for learner in [owner] if owner else having or [*grids][:1]:
-            if parameter in grids[learner] or parameter in given[learner]:
-                raise _bad_grid(name, "is given again: give its values once")
-            grids[learner][parameter] = list(dict.fromkeys(_values(parameter, values, learner)))
-    if (n_models := sum(prod(map(len, each.values())) for each in grids.values())) > MOST_MODELS:
-        told = f"The grid has {n_models:,} models, more than {MOST_MODELS:,}."
-        raise ParameterError(told, option="grid", value=n_models)
-    return grids
-
-
-def _bad_grid(name: str, why: str) -> ParameterError:
-    return ParameterError(f"grid {name} {why}.", option="grid", value=name)
-
-
-#: grids of learners other than online learners with a weight per feature
-GRIDS = {
-    "kernel": "gamma=scale,0.01,0.1,1",
-    "linear": "",
-    "logistic": "l2=0.01,0.1,1,10",
-    "soft-margin": "C=0.01,0.1,1,10,100",
-    "kernel-soft-margin": "C=0.1,1,10,100 gamma=scale,0.01,0.1,1",
-    "naive-bayes": "variances=shared,by_class",
-}
-
-
-def grid_example(learner: str) -> str:
-    return GRIDS[learner] if learner in GRIDS else str(LEARNERS[learner].grid_example)
-
-
-def _values(name: str, values: Iterable[Any], learner: str) -> Iterator[Any]:
-    """Yield the values of a parameter, or what texts of them spell."""
-    spec = parameters_of(ESTIMATORS[learner]).get(name)
-    if spec is None or name in (*NOT_HERE, *FIXED["tune"], "validation_fraction"):
-        listed = f"`linsep tune --learner {learner} --help` lists its parameters"
-        raise _bad_grid(name, f"is not a parameter of {learner} to compare; {listed}")
-    words = {"true": True, "false": False} if spec.kind is bool else {}
-    for text in values:
-        value = text
-        if isinstance(text, str):
-            value = words.get(text.lower(), spec.parse(text))
-        if not spec.accepts(value):
-            raise _bad_grid(name, f"must be {spec.typed}, not {text!r}")
-        yield value
-
-
 def not_of(learner: str, option: str) -> ParameterError:
     having = [name for name, kind in ESTIMATORS.items() if option in signature(kind).parameters]
     owners = [*LINEAR] if option == "init_weights" else having
@@ -247,7 +185,6 @@ def not_of(learner: str, option: str) -> ParameterError:
 
 
 def options_of_model(model: Any) -> str:
-    """Return the options of ``linsep fit`` that a model was trained with, without defaults."""
     words = []
     for option, value in model.get_params(deep=False).items():
         kernel = option == "kernel" and not isinstance(value, str)
@@ -260,7 +197,6 @@ def options_of_model(model: Any) -> str:
 
 
 def _owners(learners: Mapping[str, type]) -> dict[str, list[str]]:
-    """Return {parameter: names of the learners that have it}, in the order of the parameters."""
     owners: dict[str, list[str]] = {}
     for name, learner in learners.items():
         for parameter in parameters_of(learner):
@@ -306,7 +242,6 @@ def _label(text: str, kind: str | None) -> Any:
 def initial_weights(
     vectors: list[list[float]] | None, learner: str, estimator: Any
 ) -> dict[str, Any]:
-    """Return ``coef_init`` and ``intercept_init`` from lists that begin with the intercept."""
     if vectors is None:
         return {}
     if learner not in LINEAR:

@@ -140,7 +140,6 @@ def summary(
 
 
 def _diagnosed(model: Any, source: Any) -> tuple[dict[str, Any], list[Any]]:
-    """Return tests of the assumptions, residuals and influence, as JSON and as what is printed."""
     from linsep.validation.checks import of_features
 
     with of_features(), output.watching(source):  # the columns are in the order of the recipe

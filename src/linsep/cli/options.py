@@ -6,7 +6,7 @@ import re
 import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import contextmanager, nullcontext
 from functools import cache, partial
 from inspect import signature
 from math import isfinite
@@ -20,7 +20,7 @@ from click.shell_completion import CompletionItem
 import linsep
 from linsep._system.files import is_address, scratch_folder
 from linsep.catalog import ESTIMATORS, is_scaled
-from linsep.cli.errors import NAME, TYPED, copies, in_options, note
+from linsep.cli.errors import NAME, TYPED, copies, in_options
 from linsep.errors import DataError, LinsepError
 from linsep.other_names import advice_for
 from linsep.parameters import Parameter
@@ -58,12 +58,10 @@ class Option(click.Option):
         return super().get_help_record(ctx)
 
     def process_value(self, ctx: Any, value: Any) -> Any:
-        """Return the value of what was typed, and remember what was."""
         ctx.meta.setdefault(WORDS_TYPED, {})[self.name] = value
         return super().process_value(ctx, value)
 
     def shell_complete(self, ctx: Any, incomplete: str) -> list[Any]:
-        """Return the completions of a word: for a column, the columns of the files typed."""
         if not str(self.metavar).startswith("COLUMN"):
             return super().shell_complete(ctx, incomplete)
         # The option without a value ends click's parsing before arguments have names.
@@ -71,7 +69,6 @@ class Option(click.Option):
         return _completed(_columns_typed(data, ctx.params), incomplete)
 
     def check(self, given: dict[str, Any], options: dict[str, Any]) -> None:
-        """Raise BadParameter for options that this one, which is given, needs or contradicts."""
         for name in self.needs:
             if name in options and name not in given:
                 wanted = " ".join([options[name].opts[0], *filter(None, [options[name].metavar])])
@@ -109,7 +106,6 @@ def _completed(words: Iterable[str], incomplete: str) -> list[Any]:
 
 
 def _columns_typed(data: list[str], typed: dict[str, Any]) -> list[str]:
-    """Return the columns of the first data file, of which only the head is read."""
     from linsep.sources.opening import find_files
     from linsep.sources.tables.files import open_table
     from linsep.sources.tables.reading_options import ReadingOptions
@@ -160,7 +156,6 @@ class Command(click.Command):
     """A command whose help explains its arguments."""
 
     def flag(self, name: str) -> str | None:
-        """Return the option for a parameter, None without one."""
         return next((one.opts[0] for one in self.params if one.name == name), None)
 
     def shown(self, ctx: Any) -> list[Any]:
@@ -171,7 +166,6 @@ class Command(click.Command):
         return [one for one in options if section_of(one) == "Output" or one.name in FIRST]
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
-        """Write the arguments, then the options: all of them by section."""
         arguments = [one for one in self.get_params(ctx) if isinstance(one, Argument)]
         sections = {"Arguments": [one.get_help_record(ctx) for one in arguments]}
         for option in sorted(self.shown(ctx), key=lambda one: section_of(one) == "Output"):
@@ -183,7 +177,6 @@ class Command(click.Command):
                     formatter.write_dl(shown)
 
     def invoke(self, ctx: Any) -> Any:
-        """Run the command, unless its options contradict each other."""
         options = {str(one.name): one for one in self.get_params(ctx)}
         values = ctx.params | ctx.params.get("parameters", {})
         given = {name: value for name, value in values.items() if value not in (None, False)}
@@ -206,12 +199,8 @@ def _print_whole(ctx: Any, param: Any, value: bool) -> None:
 
 # DATA: standard input, which - stands for, and formats that are inferred.
 
-#: formats that first lines show, in words
-_WORDS = {"svmlight": "svmlight text", "vw": "Vowpal Wabbit's text"}
-
 
 def as_given(data: list[str]) -> list[str]:
-    """Return the names of data with ``-`` for the copy of standard input."""
     return ["-" if item in copies else item for item in data]
 
 
@@ -233,25 +222,7 @@ def _opened_data(given: dict[str, Any]) -> Iterator[None]:
             if given["format"] is None and formats.format_by_content(path) is None:
                 flag = "--data-format" if "written" in given else "--format"
                 raise click.BadParameter(f"The format of - cannot be inferred: add {flag}.")
-        if given.get("format") is None and "data" in given:
-            _tell_recognized([item for name in named for item in given[name]])
         yield
-
-
-def _tell_recognized(names: list[str]) -> None:
-    """Report the files whose format is inferred from their first lines, not from their names."""
-    from linsep.sources.opening import find_files
-
-    found: dict[str | None, list[str]] = {}
-    for name in names:
-        if not is_address(Path(name)):
-            with suppress(LinsepError, OSError):  # the command reports the error
-                for path in filter(formats.named_vaguely, find_files([name])):
-                    found.setdefault(formats.format_by_content(path), []).append(str(path))
-    found.pop(None, None)
-    for kind, (first, *more) in found.items():
-        others = f" and {len(more):,} more" * bool(more)
-        note(f"read as {_WORDS[str(kind)]}, inferred from the first lines: {first}{others}.")
 
 
 def _filled(path: Path) -> Path:
@@ -373,7 +344,6 @@ def parsed(metavar: str, wanted: str, made: Callable[[str], Any]) -> dict[str, A
 
 
 def valid(value: Any, condition: bool) -> Any:
-    """Return a value; ValueError unless the condition holds."""
     if not condition:
         raise ValueError
     return value
@@ -597,7 +567,6 @@ _AS_PARAMETER: dict[str, Callable[[Any], Any]] = {
 
 
 def _columns(given: dict[str, Any]) -> dict[str, Any]:
-    """Return the arguments of :func:`linsep.open_source` about columns and namespaces."""
     chosen = {parameter: given.pop(option.name) for parameter, option in WORDS.items()}
     if given["text"]:
         from linsep.sources.text import Text as TextColumn

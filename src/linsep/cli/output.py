@@ -43,25 +43,23 @@ def on_terminal() -> bool:
     return sys.stdout is not None and sys.stdout.isatty()
 
 
-def pairs(told: Iterable[tuple[str, Any]], bold: Callable[[str], str] = str) -> list[str]:
+def pairs(told: Iterable[tuple[str, Any]]) -> list[str]:
     """Return aligned ``name  text`` lines of what has a text."""
-    some, names = [(name, named(text)) for name, text in told if text], re.compile(r"^\S+(?: \S+)*")
-    lines = pair_lines(some) if some else []
-    return [names.sub(lambda name: bold(name[0]), line) for line in lines]
+    some = [(name, named(text)) for name, text in told if text]
+    return pair_lines(some) if some else []
 
 
 def table(
     header: list[str], rows: list[list[str]], right: Sequence[bool] | None = None, *,
-    most: int | None = None, sentences: bool = False, bold: Callable[[str], str] = str,
+    most: int | None = None, sentences: bool = False,
 ) -> list[str]:  # fmt: skip
-    """Return the lines of ``most`` rows of a table, its heading, and how many more there are."""
+    """Return the lines of a heading and ``most`` rows, and how many more there are."""
     lines = [[named(cell) for cell in line] for line in (header, *rows[:most])]
-    first, *others = table_lines(lines, right, sentences=sentences)
-    return [bold(first), *others, *more(len(rows[most:]) if most is not None else 0)]
+    left_out = len(rows[most:]) if most is not None else 0
+    return [*table_lines(lines, right, sentences=sentences), *more(left_out)]
 
 
 def more(left_out: int) -> list[str]:
-    """Return a line that says how many lines are left out, if any."""
     return [f"... and {left_out:,} more; --json has all"] if left_out else []
 
 
@@ -71,11 +69,7 @@ def show(*lines: str) -> None:
 
 
 def print_pairs(told: Iterable[tuple[str, Any]]) -> None:
-    show(*pairs(told, _bold))
-
-
-def print_table(*args: Any, **how: Any) -> None:
-    show(*table(*args, bold=_bold, **how))
+    show(*pairs(told))
 
 
 class Result(SimpleNamespace):
@@ -83,8 +77,7 @@ class Result(SimpleNamespace):
 
     _model: Any
 
-    def lines(self, bold: Callable[[str], str] = str) -> Iterable[str]:
-        """Return what the command prints, with ``bold`` headings."""
+    def lines(self) -> Iterable[str]:
         raise NotImplementedError
 
     def to_dict(self) -> dict[str, Any]:
@@ -98,13 +91,11 @@ class Result(SimpleNamespace):
 
 
 def tell(result: Any, as_json: bool) -> None:
-    """Print a result that prints itself, or all of it as JSON."""
+    """Print a result, or all of it as JSON."""
     if as_json:
         print_json(result.to_dict())
-    elif isinstance(result, Result):
-        show(*result.lines(_bold))
     else:
-        print(escaped(str(result), lines=True).rstrip())
+        print(named(escaped(str(result), lines=True)))
 
 
 def print_json(content: dict[str, Any]) -> None:
@@ -122,11 +113,6 @@ def _finite(content: Any) -> Any:
     if isinstance(content, str):
         return named(content)
     return None if isinstance(content, float) and not np.isfinite(content) else content
-
-
-def _bold(text: str) -> str:
-    plain = not on_terminal() or os.environ.get("TERM", "dumb") == "dumb"
-    return text if plain else f"\033[1m{text}\033[0m"
 
 
 @contextmanager
@@ -183,7 +169,6 @@ class Look(NamedTuple):
     colors: AbstractContextManager[None]
 
     def write(self, made: Callable[[], Any], path: Path, force: bool) -> None:
-        """Make a picture and write it to a file, atomically."""
         with self.colors:
             display = made()
             with written_whole(path, force=force) as file:
@@ -272,10 +257,8 @@ def _update(bar: Progress, line: Any, source: Source, model: Any) -> None:
     if stage == "learning" and run is not None:
         total = getattr(run.stream, "n_rows", None)  # no stream is left at the end
         part = (run.number + (run.rows / total if total else part or 0.0)) / run.max_iter
-        before = sum(report.rows for report in [*(run.run.trial or ()), *run.run.reports])
-        speed = (before + run.rows) / max(1e-9, bar.tasks[line].elapsed or 0.0)
         description = f"pass {run.number + 1} of {run.max_iter}"
-        rows = f"{run.rows:,} rows, {speed:,.0f} rows/s, {run.mistakes:,} mistakes"
+        rows = f"{run.rows:,} rows, {run.mistakes:,} mistakes"
     elif stage not in ("reading", "surveying"):
         part = None
     elif part == 1.0:  # still working on what was read

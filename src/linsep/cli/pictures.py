@@ -20,25 +20,23 @@ from linsep.words import either
 
 
 class Picture(NamedTuple):
-    """A kind of picture: of no rows, "some", "all" rows of the fit, or "scored" rows, and of which
-    kind of model, "" for any.
+    """A kind of picture: of no rows, "some", "all" rows of the fit, or "scored" rows, of which kind
+    of model, "" for any, and how many feature names it takes.
     """
 
     display: str
     help: str
     rows: str = ""
     of: str = ""
+    features: int = 0
 
 
 #: kinds that read the rows of the fit themselves, and kinds that take the weights of rows
 OF_SOURCE = ("assumptions", "diagnostics")
 WEIGHED = ("reliability", "run")
-#: kinds that accept one feature name, and two
-ONE_FEATURE = ("regression", "diagnostics")
-TWO_FEATURES = ("decision", "probability", "run")
 PICTURES = {
-    "decision": Picture("DecisionDisplay", "regions of the classes", "some", "classifier"),
-    "probability": Picture("LogisticDisplay", "of one or two features", "some", "classifier"),
+    "decision": Picture("DecisionDisplay", "regions of the classes", "some", "classifier", 2),
+    "probability": Picture("LogisticDisplay", "of one or two features", "some", "classifier", 2),
     "margins": Picture("MarginDisplay", "distance from the boundary", "some", "classifier"),
     "augmentation": Picture("AugmentationDisplay", "the constant feature", "some", "classifier"),
     "kernel": Picture("KernelDisplay", "Gram matrix and spectrum", "some", "classifier"),
@@ -51,11 +49,12 @@ PICTURES = {
     "gain": Picture("GainDisplay", "positives among the highest scores", "scored", "classifier"),
     "updates": Picture("UpdateDisplay", "the first mistakes", "all", "classifier"),
     "bounds": Picture("BoundDisplay", "mistakes and their bounds", "all", "classifier"),
-    "run": Picture("RunDisplay", "every update, as an animation", "all", "classifier"),
+    "run": Picture("RunDisplay", "every update, as an animation", "all", "classifier", 2),
     "cycle": Picture("CycleDisplay", "weights that recur", "all", "classifier"),
-    "regression": Picture("RegressionDisplay", "line and bands", "some", "linear regression"),
+    "regression": Picture("RegressionDisplay", "line and bands", "some", "linear regression", 1),
     "assumptions": Picture("AssumptionsDisplay", "residuals and tests", "all", "linear regression"),
-    "diagnostics": Picture("DiagnosticsDisplay", "residuals and influence of a regression", "all"),
+    "diagnostics": Picture("DiagnosticsDisplay", "residuals and influence of a regression", "all",
+                           features=1),
     "curve": Picture("LearningCurveDisplay", "mistakes per pass"),
     "gap": Picture("GapDisplay", "convergence of a soft margin to the optimum"),
     "coefficients": Picture("CoefficientDisplay", "with intervals or standard deviations"),
@@ -145,12 +144,9 @@ def _drawn(
 
 
 def _choices(kind: str, features: list[str]) -> dict[str, Any]:
-    if len(features) > 2 * (kind in TWO_FEATURES) + (kind in ONE_FEATURE):
-        told = f"{', '.join(TWO_FEATURES)} (up to two), {' and '.join(ONE_FEATURE)} (one)."
-        raise click.BadParameter(f"--feature is for {told}")
+    if len(features) > (most := PICTURES[kind].features):
+        raise click.BadParameter(f"--feature may be given {most} times for {kind}.")
     if not features:
         return {"n_mistakes": 3} if kind == "updates" else {}
-    if kind in ONE_FEATURE:
-        return {"feature": features[0]}
-    alone = kind == "probability" and len(features) == 1
-    return {"features": features[0] if alone else features}
+    one = most == 1 or (kind == "probability" and len(features) == 1)
+    return {"feature" if most == 1 else "features": features[0] if one else features}

@@ -44,7 +44,6 @@ class Form(NamedTuple):
     together: str | None = None
 
     def table(self, kept: dict[str, Any], predicted: list[Any], beside: np.ndarray) -> pa.Table:
-        """Return kept columns, predictions and what is beside them; null where there is none."""
         names = ["prediction", *self.names]
         for name in kept:
             if name in names:
@@ -60,7 +59,6 @@ class Form(NamedTuple):
         return pa.table([*kept.values(), *own], [*kept, *names])
 
     def texts(self, table: pa.Table) -> Iterator[tuple[str, ...]]:
-        """Yield the rows of a table as text."""
         columns, labels = table.to_pydict(), {}
         if self.labels is not None:
             labels = {label: output.label_text(label) for label in self.labels}
@@ -128,7 +126,6 @@ def _write_csv(out: TextIO, form: Form, tables: Iterable[pa.Table], delimiter: s
 
 
 def _write_parquet(file: Any, tables: Iterator[pa.Table]) -> None:
-    """Write tables as row groups, with the types that the columns have in the input."""
     import pyarrow.parquet as pq
 
     first = next(tables)
@@ -144,7 +141,6 @@ def _write_parquet(file: Any, tables: Iterator[pa.Table]) -> None:
 def write(
     path: Path | None, form: Form, tables: Iterator[pa.Table], *, force: bool, as_json: bool
 ) -> None:
-    """Write predictions in the format of a file name, or to stdout."""
     ending = "" if path is None or as_json else path.suffix.lower()
     if path is not None and ending in PARQUET:
         with output.finishing(written_whole(path, force=force)) as (file,):
@@ -219,7 +215,6 @@ def predict(
 
 
 def _check(model: Any, path: Path, beside: str | None, interval: str | None) -> None:
-    """Raise DataError if ``model`` cannot give what was requested in addition to predictions."""
     classes, why, fields = hasattr(model, "classes_"), "", {}
     if beside is not None and not classes:
         why = f"which predicts numbers and has no {beside}."
@@ -336,7 +331,7 @@ def _print_score(result: dict[str, Any], model: Any) -> None:
             rows.append([METRICS[one].title + of, value, _between(one, found["interval"]), usual])
     if rows:
         print()
-        output.print_table(["metric", "value", level, "baseline"], rows)
+        output.show(*output.table(["metric", "value", level, "baseline"], rows))
     if name == "accuracy":
         print()
         _print_classes(result)
@@ -347,7 +342,6 @@ def _between(name: str, ends: Sequence[float] | None) -> str:
 
 
 def _print_classes(result: dict[str, Any]) -> None:
-    """Print the confusion matrix, or of many classes the most frequent ones and confusions."""
     classes, confusion = result["classes"], result["confusion"]
     header, lines = ["class", "rows", "recall", "precision"], []
     for one in classes:
@@ -355,7 +349,7 @@ def _print_classes(result: dict[str, Any]) -> None:
         lines.append([output.label_text(one["label"]), f"{one['rows']:,}", *shares])
     if many := len(classes) > MOST_CLASSES:
         order = sorted(range(len(classes)), key=lambda k: -classes[k]["rows"])
-        output.print_table(header, [lines[k] for k in order], most=MOST_CLASSES)
+        output.show(*output.table(header, [lines[k] for k in order], most=MOST_CLASSES))
     else:
         counts = [*confusion["matrix"], confusion["unknown"]]
         names = [name for name, *_ in lines]
@@ -365,7 +359,7 @@ def _print_classes(result: dict[str, Any]) -> None:
             [*line, "", *(f"{value:,.6g}" for value in row)]
             for line, row in zip(lines, counts, strict=False)
         ]
-        output.print_table([*header, "as", *names], rows)
+        output.show(*output.table([*header, "as", *names], rows))
     confused = []
     for one in confusion["most_frequent"][: MOST_CONFUSIONS * many]:
         true, wrong = (elided(output.label_text(one[of]), 24) for of in ("label", "predicted"))

@@ -125,7 +125,6 @@ def _has_intercept(how: dict[str, Any], fit_intercept: bool) -> bool:
 
 
 def _undecided(verdicts: list[Any]) -> str:
-    """Return how many subproblems are undecided and why; empty if all are decided."""
     reasons = [verdict.reason for verdict in verdicts if isinstance(verdict, Undecided)]
     if not reasons:
         return ""
@@ -143,7 +142,7 @@ def _print_claim(claim: Any, source: Source, last: list[tuple[str, str]]) -> Non
     last = [*reference_pairs(source.recipe()), *last]
     if isinstance(claim, Separations):
         head, *rows = claim.table(source.number)
-        output.print_table(head, rows, [False] * 3, sentences=True)
+        output.show(*output.table(head, rows, [False] * 3, sentences=True))
         print()
         output.print_pairs([*claim.chance_line(), *last])
     else:
@@ -190,7 +189,6 @@ def verify(
 
 
 def read_proof(path: Path) -> Any:
-    """Return the claim in a file, and how the files of its data were read."""
     if not path.exists():
         raise no_file(path)
     try:

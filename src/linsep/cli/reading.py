@@ -35,7 +35,6 @@ class Reading(NamedTuple):
     def source(
         self, data: list[str], learner: str, columns: dict[str, Any], parameters: dict[str, Any]
     ) -> Source:
-        """Open DATA as a learner with these ``parameters`` reads them by default."""
         how = dict(self.given)
         no_cache, cache = how.pop("no_cache"), how.pop("cache") or cache_folder()
         source = opened_for(
@@ -62,7 +61,6 @@ class Reading(NamedTuple):
                     note(f"{told}new; `linsep split` holds rows out.", "warning")
 
     def like(self, model: Any, data: list[str], group: str | None = None) -> Source:
-        """Open other files for a model, with groups if their column is named."""
         return open_like(model, None, data, group, **self.files)
 
 
@@ -110,7 +108,6 @@ def tell_unknown(unknown: dict[str, int], recipe: dict[str, Any]) -> None:
 
 
 def features_of(source: Source, n_features: int) -> list[str]:
-    """Return the names of the features, of svmlight text x and the index."""
     about = SimpleNamespace(
         feature_names_in_=source.feature_names, recipe_=source.recipe(), n_features_in_=n_features
     )
@@ -118,5 +115,4 @@ def features_of(source: Source, n_features: int) -> list[str]:
 
 
 def numbered(source: Source, rows: int) -> list[str]:
-    """Return the names of the first rows: their numbers, from 1, as in other commands."""
     return [f"row {number + 1}" for number in source.numbers(rows).tolist()]

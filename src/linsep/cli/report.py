@@ -1,8 +1,7 @@
 """What commands print about models: one screen, the main result first."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,15 +10,12 @@ from sklearn.utils.validation import check_is_fitted
 from linsep.catalog import is_margin, is_regression
 from linsep.cli import output
 from linsep.cli.output import label_text, labels_text
-from linsep.cross_validation import mean_and_error
 from linsep.estimators.frames import unknown_text
 from linsep.estimators.labels import plain_labels, words_and_signs
 from linsep.estimators.reading import StopReason
 from linsep.estimators.showing import MOST_TERMS, is_curved, sides_of
 from linsep.estimators.thresholds import threshold_of
-from linsep.scoring import gaps_of
 from linsep.scoring.metrics import METRICS, NUMBER_METRICS
-from linsep.sources.base import Source
 from linsep.sources.feature_names import names_in_recipe
 from linsep.words import counted, escaped, percent
 
@@ -33,7 +29,6 @@ MOST_COEFFICIENTS, MOST_COLUMNS = 60, 8
 
 
 def _listed(parts: Sequence[str], what: str = "") -> str:
-    """Return the first items of a list, and how many there are of ``what`` beside them."""
     more = f" and {len(parts) - MOST_COLUMNS:,} more {what}" if what else ", ..."
     return ", ".join(parts[:MOST_COLUMNS]) + more * (len(parts) > MOST_COLUMNS)
 
@@ -41,20 +36,7 @@ def _listed(parts: Sequence[str], what: str = "") -> str:
 # What is known of a model, as plain JSON.
 
 
-def fit_summary(
-    model: Any, seconds: dict[str, float], source: Source, path: Path | None
-) -> dict[str, Any]:
-    """Return everything that ``linsep fit`` prints, as plain JSON, without ``test``."""
-    return training_summary(model) | gaps_of(source) | {
-        "scale": "standard" if getattr(model, "recipe_", {}).get("scale") else "none",
-        "test": None,
-        "seconds": {name: round(value, 4) for name, value in seconds.items()},
-        "model": None if path is None else str(path),
-        "cache": None if source.kept is None else str(source.kept),
-    }  # fmt: skip
-
-
-def training_summary(model: Any, level: float | None = None) -> dict[str, Any]:
+def training_summary(model: Any) -> dict[str, Any]:
     """Return how a model was trained, as plain JSON; for a regression, with its table."""
     passes = [] if is_regression(model) or is_margin(model) else model.fitted_run().reports
     rows = passes[0].rows if passes else getattr(model, "n_rows_", 0)
@@ -71,7 +53,7 @@ def training_summary(model: Any, level: float | None = None) -> dict[str, Any]:
         for name in ("accuracy", "rows", "sampled", "baseline"):
             summary[f"training_{name}"] = getattr(model, f"training_{name}_", None)
     if is_regression(model):
-        return summary | {"summary": statistics(model, level).to_dict()}
+        return summary | {"summary": statistics(model).to_dict()}
     summary["kernel"] = repr(model.kernel_) if hasattr(model, "kernel_") else None
     summary["stop_reason"] = model.stop_reason_
     if is_margin(model):
@@ -91,7 +73,6 @@ def training_summary(model: Any, level: float | None = None) -> dict[str, Any]:
         "shards": None if mixture is None else len(mixture.rows),
         "mixing": None if mixture is None else mixture.mixing,
         "keep": model.keep,
-        **({"passes_at_score": 0.0} if hasattr(model, "threshold_") else {}),
         "progressive_accuracy": model.progressive_accuracy_ if rows else None,
         "validation_accuracy": max((p.validation_score for p in scored), default=None),
         "curve": [
@@ -107,7 +88,6 @@ def training_summary(model: Any, level: float | None = None) -> dict[str, Any]:
 
 
 def equation_of(model: Any) -> str | None:
-    """Return the equation of a linear model with few features and classes, and finite weights."""
     diverging = {"+inf", "-inf", "infinite", "sign not checked"}
     features = getattr(model, "n_features_in_", None) or MOST_TERMS + 1
     many = max(features, len(getattr(model, "classes_", ()))) > MOST_TERMS
@@ -177,7 +157,6 @@ def short(equation: str | None) -> str | None:
 
 
 def recipe_pairs(model: Any, units: str) -> Pairs:
-    """Return how columns became features: a formula, products, texts, rare values, scaling."""
     recipe = getattr(model, "recipe_", {})
     converted, rare, words = recipe.get("converted") or {}, recipe.get("rare") or {}, ""
     called = names_in_recipe(recipe) if converted or rare else {}
@@ -209,16 +188,13 @@ def recipe_pairs(model: Any, units: str) -> Pairs:
 
 
 def reference_pairs(recipe: dict[str, Any]) -> Pairs:
-    """Return the text values without indicator, the reference levels, as a pair."""
     references = recipe.get("reference")
     if not references:
         return []
     called = names_in_recipe(recipe)
     listed = _listed([f"{called[name]}={value}" for name, value in references.items()])
     these = "these" if len(references) > 1 else "it"
-    filled = recipe.get("missing") in ("zero", "mean")
-    gaps = f"; missing values are treated as {these}" * filled
-    return [("reference", f"{listed}; other values are compared with {these}{gaps}")]
+    return [("reference", f"{listed}; other values are compared with {these}")]
 
 
 def learned_text(summary: dict[str, Any]) -> str:
@@ -236,8 +212,9 @@ def course_pairs(model: Any, summary: dict[str, Any]) -> Pairs:
     """Return the passes of an online learner, or the optimum of a soft margin, and why the fit
     stopped, unless after the last of its passes.
     """
-    reason = model.stop_reason_
+    ended = [None, StopReason.MAX_ITER]
     if "duality_gap" in summary:
+        ended.append(StopReason.CONVERGED)  # as the objective says
         vectors, gap = summary["support_vectors"], summary["duality_gap"]
         of = "" if len(vectors) == 1 else f" in {len(vectors)} binary classifiers"
         bounded = f", {sum(summary['at_bound']):,} of them inside the margin"
@@ -253,8 +230,9 @@ def course_pairs(model: Any, summary: dict[str, Any]) -> Pairs:
         if len(mistakes) > 1:
             text += f" (first pass {mistakes[0]:,}, last {mistakes[-1]:,})"
         found = [("passes", text)]
-    ended = reason in (None, StopReason.MAX_ITER)
-    return [*found, ("stopped", "" if ended else f"{reason}: {model.stop_sentence_}")]
+    if (reason := model.stop_reason_) not in ended:
+        found.append(("stopped", f"{reason}: {model.stop_sentence_}"))
+    return found
 
 
 def threshold_pairs(summary: dict[str, Any]) -> Pairs:
@@ -288,7 +266,7 @@ class Report(output.Result):
     #: why test data were not scored, if they were not
     _untested = ""
 
-    def lines(self, bold: Callable[[str], str] = str) -> Iterator[str]:
+    def lines(self) -> Iterator[str]:
         model, found, tested = self._model, vars(self), self._untested
         margin, cache = getattr(model, "margin_interval_", None), found.get("cache")
         if is_regression(model):
@@ -310,7 +288,7 @@ class Report(output.Result):
             ("time", ", ".join(times)),
             ("model", found.get("model") or (times and "not saved; --model FILE saves it")),
             ("cache", cache and f"{cache}; later runs read it instead of the data"),
-        ], bold)  # fmt: skip
+        ])  # fmt: skip
 
 
 def report(model: Any) -> Report:
@@ -326,7 +304,8 @@ def report(model: Any) -> Report:
 def validation(
     scores: dict[str, np.ndarray], folds: int, repeats: int = 1, by_time: bool = False
 ) -> dict[str, Any]:
-    """Return the metrics of folds as plain JSON, with their means and standard errors."""
+    from linsep.cross_validation import mean_and_error  # and all that it imports
+
     metrics = {}
     for name, values in scores.items():
         mean, error = mean_and_error(values, folds)
@@ -335,7 +314,6 @@ def validation(
 
 
 def _training_pairs(model: Any, summary: dict[str, Any]) -> Pairs:
-    """Return the accuracies on held-out and training rows, as far as they were measured."""
     at_zero, found = _at_zero(summary), []
     names = "validation_accuracy", "progressive_accuracy", "training_accuracy"
     held_out, progressive, right = (summary.get(name) for name in names)
@@ -366,18 +344,8 @@ def interruption(model: Any) -> str:
     return f"{'training' if learning else 'the command'} was interrupted"
 
 
-def curve_lines(summary: dict[str, Any]) -> list[str]:
-    kinds, at_zero = ("training_error", "held_out_error"), _at_zero(summary)
-    rows = [
-        [str(p["pass"]), *("-" if p[kind] is None else percent(p[kind]) for kind in kinds)]
-        for p in summary["curve"]
-    ]
-    header = ["pass", f"training error{at_zero}", f"held-out error{at_zero}"]
-    return ["", *output.table(header, rows)]
-
-
 def _at_zero(summary: dict[str, Any]) -> str:
-    return " (at score 0)" if "passes_at_score" in summary else ""
+    return " (at score 0)" * ("threshold" in summary)
 
 
 # Scores.
@@ -449,7 +417,6 @@ def _validation_text(cv: dict[str, Any] | None) -> str:
 
 
 def gap_pairs(result: dict[str, Any], recipe: dict[str, Any]) -> Pairs:
-    """Return rows left out, missing values, and fields without a column; without text if none."""
     kinds = ("rows_dropped", "values_filled", "fields_ignored")
     rows, values, fields = (result.get(kind) for kind in kinds)
     filled = [

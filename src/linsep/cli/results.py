@@ -1,7 +1,6 @@
 """What commands about a model find, as functions of Python whose results print themselves."""
 
 from collections.abc import Callable, Iterator
-from contextlib import nullcontext
 from itertools import zip_longest
 from math import fsum
 from pathlib import Path
@@ -20,7 +19,7 @@ from linsep.estimators import showing
 from linsep.estimators.frames import to_predict
 from linsep.model_files import loaded
 from linsep.pipelines import TablePipeline
-from linsep.sources.base import Source
+from linsep.sources.base import Source, is_frame
 from linsep.steps import learner_of
 from linsep.validation.checks import of_features
 from linsep.words import counted
@@ -47,9 +46,10 @@ def _are_files(data: Any) -> bool:
 class Inspection(output.Result):
     """How a model was trained, with its largest weights; see :func:`linsep.inspect`."""
 
-    def lines(self, bold: Callable[[str], str] = str) -> Iterator[str]:
+    def lines(self) -> Iterator[str]:
         found, machines, given = vars(self), self.weights, options_of_model(self._model)
-        units = f"{'the kernel takes' if self.kernel else 'weights are in'} these units"
+        kernel = found.get("kernel")
+        units = f"{'the kernel takes' if kernel else 'weights are in'} these units"
         said = f"{given}; other learner options" if given else "learner options"
         table = "`linsep summary` shows the table of estimates"
         yield from output.pairs([
@@ -58,7 +58,7 @@ class Inspection(output.Result):
             ("options", f"{said} at their defaults"),
             *[("weights", f"{one['machine']}: {counted(one['nonzero'], 'nonzero weight')}, "
                f"norm {one['norm']:.4g}") for one in machines if not machines[1:]],
-        ], bold)  # fmt: skip
+        ])  # fmt: skip
         if not machines:
             return
         sure, several = "standard_deviations" in machines[0], len(machines) > 1
@@ -69,11 +69,11 @@ class Inspection(output.Result):
             for (name, weight), deviation in zip_longest(weights, known):
                 first, last = [one["machine"]] * several, [f"{deviation:.6g}"] if sure else []
                 rows.append([*first, name, f"{weight:+.6g}", *last])
-        what = "support vector" if self.kernel else "feature"
+        what = "support vector" if kernel else "feature"
         header = [*["weights of"] * several, what, "weight", *["std. dev."] * sure]
         right = [False] * several + [False, True, True][: 2 + sure]
         yield ""
-        yield from output.table(header, rows, right, bold=bold)
+        yield from output.table(header, rows, right)
         yield from output.more(len(machines[MOST_MACHINES:]))
 
 
@@ -89,10 +89,9 @@ def inspect(model: Any, top: int | None = None) -> Inspection:
     Returns
     -------
     Inspection
-        ``print`` it. Attributes, also as plain JSON by ``to_dict()``: the learner, ``rows``,
-        ``features`` and ``classes``, ``parameters`` and which are ``changed``, the ``recipe`` of
-        features, and ``weights``, for each binary classifier its ``machine``, ``intercept`` and
-        ``heaviest`` pairs of feature and weight. Weights of scaled columns are per standard
+        ``print`` it. Attributes, also as plain JSON by ``to_dict()``: among others ``parameters``,
+        the ``recipe`` of features, and ``weights``, for each binary classifier the ``machine``, its
+        ``intercept`` and ``heaviest`` pairs of feature and weight, of scaled columns per standard
         deviation.
 
     Raises
@@ -119,7 +118,6 @@ def inspect(model: Any, top: int | None = None) -> Inspection:
 
 
 def _machines(model: Any, top: int | None) -> list[dict[str, Any]]:
-    """Return every binary classifier with its ``top`` weights, of features or support vectors."""
     linear, known = showing.linear_of(model), showing.deviations(model)
     coef = linear.dual_coef_ if hasattr(linear, "kernel_") else np.atleast_2d(linear.coef_)
     intercepts = np.atleast_1d(getattr(linear, "intercept_", np.zeros(len(coef)))).tolist()
@@ -150,10 +148,11 @@ class Explanation(output.Result):
 
     _top: int | None
 
-    def lines(self, bold: Callable[[str], str] = str) -> Iterator[str]:
+    def lines(self) -> Iterator[str]:
         predicted = output.label_text(self.prediction) if hasattr(self._model, "classes_") else ""
         means = any("mean" in term for term in self.terms)
         each = f"weight x {'(value - mean)' if means else 'value'}"
+        made = getattr(self._model, "recipe_", {}).get("products") and means
         length = getattr(self, "length", None)
         yield from output.pairs([
             ("row", self.row),
@@ -162,7 +161,8 @@ class Explanation(output.Result):
             ("length", length and f"{length:.6g} of the row, by which weights are divided"),
             *report.unscored_pairs(vars(self), self._model),
             ("contribution", f"{each}; they add up to the score"),
-        ], bold)  # fmt: skip
+            ("products", made and "their values are of scaled columns"),
+        ])  # fmt: skip
         numbers = {
             "value": ".6g", "mean": ".6g", "weight": "+.6g", "standard_deviation": ".6g",
             "contribution": "+.6g",
@@ -180,16 +180,15 @@ class Explanation(output.Result):
         called = {"standard_deviation": "std. dev."}
         header = ["feature", *(called.get(name, name) for name in columns)]
         yield ""
-        yield from output.table(header, rows, bold=bold)
+        yield from output.table(header, rows)
 
 
 def explain(
     model: Any, data: Any, row: int = 0, *, top: int | None = None, **reading: Any
 ) -> Explanation:
-    """Return what each feature contributes to the score of a row, as ``linsep audit`` does.
-
-    A contribution is the weight of the feature times its value or, of a column that was scaled,
-    the difference of its value and its mean; the intercept is one, too. They add up to the score.
+    """Return what each feature contributes to the score of a row, as ``linsep audit`` does: its
+    weight times its value, less the mean if the column was scaled. The contributions, of which one
+    is the intercept, add up to the score.
 
     Parameters
     ----------
@@ -206,10 +205,9 @@ def explain(
     Returns
     -------
     Explanation
-        ``print`` it. Attributes, also as plain JSON by ``to_dict()``: the ``prediction``, the
-        ``score``, what it is the ``score_of``, and ``terms``, the largest first, each with
-        "feature", "value", "weight" and "contribution", of scaled columns with the "mean". Values
-        and weights are in the units of the data.
+        ``print`` it. Attributes, also as plain JSON by ``to_dict()``: ``prediction``, ``score`` and
+        ``terms``, the largest first, each with "feature", "value", "weight", "contribution" and, of
+        scaled columns, the "mean", all in the units of the data.
 
     Raises
     ------
@@ -224,17 +222,15 @@ def explain(
     >>> sum(term["contribution"] for term in found.terms) == found.score
     True
     """
-    fitted, of_table = _model(model, showing.without_weights), isinstance(model, TablePipeline)
-    # rows keep their numbers in the files
-    missing = "skip" if getattr(fitted, "recipe_", {}).get("missing") == "drop" else None
-    source: Any = model[0].table(data) if of_table else data
-    if _are_files(source):
-        how = reading | {"labeled": False, "missing": missing or "error"}
-        source = open_like(fitted, None, source, **how)
-    with of_features(False) if of_table else nullcontext():
-        for gaps in (missing, "skip"):  # arrays are no source without
-            if not isinstance(source, Source):
-                source = to_predict(fitted, source, gaps)
+    fitted = _model(model, showing.without_weights)
+    recipe = getattr(fitted, "recipe_", {})
+    source: Any = model[0].table(data) if isinstance(model, TablePipeline) else data
+    if _are_files(source) or (is_frame(source) and recipe.get("format") == "table"):
+        # rows keep their numbers in the files
+        missing = "skip" if recipe.get("missing") == "drop" else "error"
+        source = open_like(fitted, None, source, labeled=False, missing=missing, **reading)
+    elif not isinstance(source, Source):
+        source = to_predict(fitted, source, "skip")
     prediction, end, classes = fitted.predictions(source), 0, hasattr(fitted, "classes_")
     for batch, scores, *codes in prediction.codes() if classes else prediction.rows():
         at, end = row - batch.first, batch.first + batch.size
@@ -280,7 +276,8 @@ def effects(
     DataError
         For another model, and rows that cannot be read.
     """
-    fitted = _model(model, _without_effects)
+    without = "has no marginal effects: only logistic regressions have them"
+    fitted = _model(model, lambda one: None if hasattr(one, "marginal_effects") else without)
     if _are_files(data):
         labeled = True if getattr(fitted, "recipe_", {}).get("weight") else None
         data = open_like(fitted, None, data, labeled=labeled, **reading)
@@ -288,8 +285,3 @@ def effects(
         table = fitted.marginal_effects(data, at=at, level=level)
     tell_unknown(getattr(data, "unseen", {}), getattr(fitted, "recipe_", {}))
     return table
-
-
-def _without_effects(model: Any) -> str | None:
-    has = hasattr(model, "marginal_effects")
-    return None if has else "has no marginal effects: only logistic regressions have them"

@@ -87,7 +87,6 @@ def trace(
 
 
 def _names(source: Source, column: str | None, rows: int) -> list[str]:
-    """Return the names of the rows, by default their numbers."""
     if column is None:
         return numbered(source, rows)
     cells = [cell for table in source.cells([column]) for cell in table.column(0).to_pylist()]

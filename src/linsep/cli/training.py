@@ -17,13 +17,14 @@ from linsep.checkpoints.saving import Checkpoint
 from linsep.cli import learner_options as learners, report
 from linsep.cli.errors import NAME, interrupted_code, note, noting_warnings
 from linsep.cli.options import FILES, as_typed
-from linsep.cli.output import check_outputs, show, tell, watching
+from linsep.cli.output import check_outputs, tell, watching
 from linsep.cli.predict import score_source
 from linsep.cli.reading import Reading, lacks
 from linsep.compiled import WORK
 from linsep.errors import DataError, LinsepError
 from linsep.estimators.labels import has_offset
 from linsep.inference.robust import CLUSTERED
+from linsep.scoring import gaps_of
 from linsep.sources.remote.address import is_remote, normal, shown
 from linsep.steps import learner_of
 from linsep.words import counted
@@ -121,13 +122,11 @@ class Training(SimpleNamespace):
         held_out = getattr(self.estimator, "early_stopping", False)
         if (folds := self.folds or chosen_in) is not None:
             folds.check(self.source.grouped)
-        for name, given in {"group": self.reader.group and not folds, "curve": self.curve}.items():
-            if given and not held_out:
-                raise click.BadParameter(f"--{name} needs --early-stopping, which holds rows out.")
+        if self.reader.group and not folds and not held_out:
+            raise click.BadParameter("--group needs --early-stopping, which holds rows out.")
         return chosen_in
 
     def _checkpoint(self) -> Checkpoint:
-        """Return the checkpoint of the options; it reports where its fit resumes."""
         why = ""
         if "checkpoint" not in inspect.signature(self.estimator.fit).parameters:
             why = "is for learners that make several passes; this one reads the rows once"
@@ -180,7 +179,6 @@ class Training(SimpleNamespace):
             fit(self.estimator, self.source, client=client, **how, **arguments)
 
     def _step(self, work: Callable[[], Any]) -> Any:
-        """Return the result of a step after the training; None if an error or Ctrl-C ended it."""
         try:
             with interrupts_allowed():
                 return work()
@@ -215,21 +213,23 @@ class Training(SimpleNamespace):
             if self.saved is not None and self.interrupted:
                 raise KeyboardInterrupt
             why = report.interruption(estimator)
-            summary = report.fit_summary(estimator, seconds, self.source, self.model) | {
-                "test": tested, "interrupted": self.interrupted, "calibration": self.calibrated,
+            cache = self.source.kept
+            summary = report.training_summary(estimator) | gaps_of(self.source) | {
+                "scale": "standard" if getattr(estimator, "recipe_", {}).get("scale") else "none",
+                "test": tested, "seconds": {name: round(x, 4) for name, x in seconds.items()},
+                "model": self.model and str(self.model), "cache": cache and str(cache),
+                "interrupted": self.interrupted, "calibration": self.calibrated,
                 "chosen_for": self.chosen_for, "cross_validation": validated,
             }  # fmt: skip
             if self.whole:  # its first pass was over other rows
                 summary |= {"rows": self.source.n_rows, "progressive_accuracy": None}
             summary["warnings"] = _worse_than_baseline(estimator, summary)
-            untested = why if self.interrupted else "there was an error"
+            untested = f"not scored: {why if self.interrupted else 'there was an error'}"
             scored = tested is not None or not self.test
             tell(
                 report.Report(_model=estimator, _untested="" if scored else untested, **summary),
                 self.as_json,
             )
-            if self.curve and not self.as_json:
-                show(*report.curve_lines(summary))
             for message in summary["warnings"]:
                 note(message, "warning")
             if self.calibrate and not self.calibrated and undone:

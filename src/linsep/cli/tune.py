@@ -82,7 +82,7 @@ def tune(**given: Any) -> None:
         model_files.save(found.fitted, model, force=given["force"])
     tested = None
     if test:
-        tested = score_source(found.learned, reader.like(found.learned, test, reader.group))
+        tested = score_source(found._model, reader.like(found._model, test, reader.group))
     vars(found).update(
         command=fit, test=tested, seconds=round(perf_counter() - started, 4),
         model=model and str(model),
@@ -91,19 +91,18 @@ def tune(**given: Any) -> None:
 
 
 def _fit_command(found: Any, files: Source, data: list[str], group: str | None) -> str:
-    """Return the command that trains the best model on ``files``, the source as it was opened."""
     known = {str(one.name) for one in click.get_current_context().command.params}
     words = ["linsep fit", *map(shlex.quote, data), *as_typed(known - NOT_OF_FIT)]
     if group is not None:  # which a fit uses for held-out rows only
         words.append(in_options("exclude", [group]))
     # the options that make the same features as for all learners
-    given, own = found.source.options(), parameters_of(ESTIMATORS[found.learner])
+    given, own = found._source.options(), parameters_of(ESTIMATORS[found.learner])
     scale = given.get("scale")
     if scale is not None and (scale == "standard") != is_scaled(found.learner):
         words.append(f"--scale {scale}")
-    coded = found.source.recipe().get("text") and not given.get("reference_level")
+    coded = found._source.recipe().get("text") and not given.get("reference_level")
     if coded and found.learner in REGRESSIONS and "fit_intercept" in own:
         words.append("--reference-level none")
     if found.learner != USUAL_LEARNER or chosen_learner(files)[0] != USUAL_LEARNER:
         words.append(f"--learner {found.learner}")
-    return " ".join([*words, learners.options_of_model(found.learned)]).strip()
+    return " ".join([*words, learners.options_of_model(found._model)]).strip()

@@ -1,3 +1,3 @@
 from .advice import next_command as next_command
 from .describing import Description as Description
-from .facts import Facts as Facts, describe as describe, pairs_of as pairs_of, table_of as table_of
+from .facts import Facts as Facts, describe as describe

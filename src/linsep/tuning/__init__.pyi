@@ -1,9 +1,8 @@
 from .comparing import (
     Candidate as Candidate,
-    Comparison as Comparison,
-    Rated as Rated,
     compare as compare,
 )
+from .grids import grids_of as grids_of, usual_grid as usual_grid
 from .side_by_side import (
     Model as Model,
     SideBySide as SideBySide,

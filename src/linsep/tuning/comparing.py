@@ -1,7 +1,6 @@
 """Compare estimators of any kind by cross-validation, on the same folds of rows in memory."""
 
 from collections.abc import Sequence
-from time import perf_counter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,13 +23,8 @@ ROUNDING = 1e-9
 
 
 class Candidate(NamedTuple):
-    """A model to compare.
-
-    Attributes
-    ----------
-    learner : its name on the command line
-    values : the values of the parameters that differ within this learner
-    estimator : an estimator with these
+    """A model to compare: its name on the command line, the ``values`` of parameters that differ
+    within this learner, and an estimator with these.
     """
 
     learner: str
@@ -39,15 +33,8 @@ class Candidate(NamedTuple):
 
 
 class Rated(NamedTuple):
-    """A candidate and the metric that it reached in each fold.
-
-    Attributes
-    ----------
-    candidate : Candidate
-    values : array of shape (folds,)
-    mean, error : of these, and the standard error
-    behind, behind_error : how much worse it is than the best in the same folds, and the standard
-        error of that difference
+    """A candidate, its metric in each fold, their mean and standard error, and how much worse it is
+    than the best in the same folds, with the standard error of that difference.
     """
 
     candidate: Candidate
@@ -57,52 +44,24 @@ class Rated(NamedTuple):
     behind: float
     behind_error: float
 
-    @property
-    def near(self) -> bool:
-        """Whether it is within one standard error of the best (the standard error of the
-        difference)."""
-        return self.behind <= self.behind_error * (1 + ROUNDING)
-
-
-class Comparison(NamedTuple):
-    """Candidates, the best first.
-
-    Attributes
-    ----------
-    ranked : list of Rated
-    simplest : the simplest candidate within one standard error of the best
-    metric : name of the metric
-    folds : Folds
-    seconds : time of all fits
-    """
-
-    ranked: list[Rated]
-    simplest: Rated
-    metric: str
-    folds: Folds
-    seconds: float
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain JSON."""
+        return {
+            "learner": self.candidate.learner, "parameters": self.candidate.values,
+            "mean": self.mean, "standard_error": self.error, "behind": self.behind,
+            "behind_standard_error": self.behind_error, "folds": self.values.tolist(),
+        }  # fmt: skip
 
 
 def compare(
-    candidates: Sequence[Candidate], rows: LabeledRows, folds: Folds, metric: str
-) -> Comparison:
-    """Return the metrics of candidates in folds of some rows.
-
-    Parameters
-    ----------
-    candidates : the simpler learners first
-    rows : all rows
-    folds : how they are divided, with a number of folds
-    metric : a name of :func:`linsep.scoring.metrics_of`
-
-    Raises
-    ------
-    DataError, ParameterError
-        If the rows cannot be divided, a fit fails, or the metric is not defined.
+    candidates: Sequence[Candidate], rows: LabeledRows, folds: Folds, metric: str, simplest: bool
+) -> list[Rated]:
+    """Return candidates, the simpler learners given first, from the best to the worst in folds of
+    some rows by a metric of :func:`linsep.scoring.metrics_of`; the first is instead the
+    ``simplest`` within one standard error of the best (of the difference), if asked for.
     """
-    started, splits = perf_counter(), folds.splits(rows)
-    estimators = [one.estimator for one in candidates]
-    found = predictions_by_fold(estimators, rows, splits)
+    splits = folds.splits(rows)
+    found = predictions_by_fold([one.estimator for one in candidates], rows, splits)
     sign = -1.0 if metric in ERRORS else 1.0
     values = [
         np.array([metrics_of(part, [metric])[metric] for part in parts], dtype=float)
@@ -115,10 +74,12 @@ def compare(
         behind = mean_and_error(sign * (best - each), folds.cv)
         ranked.append(Rated(candidate, each, *of_itself, *behind))
     ranked.sort(key=lambda rated: rated.behind)
-    order = list(dict.fromkeys(candidate.learner for candidate in candidates))
-    near = [rated for rated in ranked if rated.near]
-    simplest = min(near, key=lambda rated: complexity(rated.candidate, order))
-    return Comparison(ranked, simplest, metric, folds, perf_counter() - started)
+    if simplest:
+        order = list(dict.fromkeys(candidate.learner for candidate in candidates))
+        near = (one for one in ranked if one.behind <= one.behind_error * (1 + ROUNDING))
+        first = min(near, key=lambda rated: complexity(rated.candidate, order))
+        ranked.sort(key=lambda rated: rated is not first)
+    return ranked
 
 
 def complexity(candidate: Candidate, learners: Sequence[str]) -> tuple[Any, ...]:

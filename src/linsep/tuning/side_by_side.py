@@ -48,8 +48,7 @@ class Missed:
 
     @property
     def accuracy(self) -> float:
-        """Share of the weight of the rows predicted rightly, summed as a fit does; DataError if
-        they have none."""
+        """Share of the weight of the rows predicted rightly, summed as a fit does."""
         if not self.weights.any():
             raise DataError(
                 "No row is held out to compare models on",
@@ -66,9 +65,7 @@ class Missed:
         return standard_error(self.wrong, self.weights)
 
     def behind(self, best: "Missed") -> tuple[float, float]:
-        """Return how much lower the accuracy is than the accuracy of ``best`` on the same rows, and
-        the standard error of this difference.
-        """
+        """Return how far the accuracy is behind that of ``best``, and its standard error."""
         apart, weights = self.wrong - best.wrong, self.weights
         return float((weights * apart).sum() / weights.sum()), standard_error(apart, weights)
 
@@ -88,17 +85,11 @@ def own_buffer(rows: Any) -> Any:
 
 
 class Model:
-    """A model of the grid: its ``values``, an ``estimator`` with them, and its accuracy.
-
-    Attributes
-    ----------
-    passes : passes it has made
-    missed : which held-out rows it predicts wrongly, after the last of them
-    behind : how far its accuracy is behind the best, and the standard error of the difference, when
-        it was dropped; None if it was not
-    stop_reason : why it stopped, None before
+    """A model of the grid: its ``values``, an ``estimator`` with them, the ``passes`` it has made,
+    and which held-out rows it ``missed`` after the last of them.
     """
 
+    #: how far its accuracy was behind the best, and the standard error of this, if it was dropped
     behind: tuple[float, float] | None = None
     stop_reason: StopReason | None = None
 
@@ -204,18 +195,12 @@ class SideBySide:
         ``reference`` and ``validation_fraction``, and have ``early_stopping`` set, whose held-out
         rows they share. They make ``max_iter`` passes, or stop at one without a mistake.
     source : Source
-
-    Attributes
-    ----------
-    models, fits : the models as given, and the fits that train them
-    n_rows : number of rows, None before they are all read
-    baseline : share of the most frequent class among the held-out rows
-    final : an estimator that learns after them, if progress displays are to show it
-    max_iter, progress_ : for progress displays
     """
 
+    #: number of rows, None before they are all read, and share of the most frequent held-out class
     n_rows: int | None = None
     baseline = 0.0
+    #: an estimator that learns after them, if progress displays are to show it
     final: Any = None
 
     def __init__(self, estimators: list[tuple[dict[str, Any], Any]], source: Source):
@@ -253,11 +238,21 @@ class SideBySide:
 
         return sorted(self.models, key=rank)
 
-    def run(self, finish: Callable[[Any], Any] = lambda source: None) -> Any:
-        """Train; return the result of ``finish`` for the source, which has kept its rows.
+    def to_dicts(self) -> list[dict[str, Any]]:
+        """Return the models from the best to the worst, as plain JSON."""
+        found = []
+        for model in self.ranked:
+            behind, error = model.behind or model.missed.behind(self.best.missed)
+            found.append({
+                "parameters": model.values, "mean": model.missed.accuracy,
+                "standard_error": model.missed.error, "behind": behind,
+                "behind_standard_error": error, "passes": model.passes,
+                "stop_reason": "dropped" if model.dropped else model.stop_reason,
+            })  # fmt: skip
+        return found
 
-        Raises DataError as a fit of one of the estimators does.
-        """
+    def run(self, finish: Callable[[Any], Any] = lambda source: None) -> Any:
+        """Train; return the result of ``finish`` for the source, which has kept its rows."""
         (fit, *_), *_ = self._sets.values()
         reader = fit.models[0].estimator
         first = source_stream(reader, self.source, None)
