@@ -285,8 +285,8 @@ def perceptron_criterion(X: Any, y: Any, fit_intercept: bool = True) -> Objectiv
         A row with <a, y z> = 0 is a mistake, as everywhere in the library: it adds -y z to the
         gradient, although J_p is not differentiable there.
     """
-    Z, codes = _rows(X, fit_intercept, y), _two(y)
-    reflected = Z * (2.0 * codes - 1.0)[:, None]
+    reflected = _rows(X, fit_intercept, y) * (2.0 * _two(y) - 1.0)[:, None]
+
     return Objective(
         lambda a: float(np.maximum(-(reflected @ a), 0.0).sum()),
         lambda a: -reflected[reflected @ a <= 0].sum(axis=0),

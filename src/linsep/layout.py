@@ -98,11 +98,11 @@ def folded(text: str) -> list[str]:
     return wrapped(text, screen() or sys.maxsize, "  ")
 
 
-def pair_lines(pairs: Iterable[tuple[str, str]], width: int | None = None) -> list[str]:
-    """Return lines of a heading and a text, aligned; long texts are wrapped, by default to the
-    width of the terminal. In a file each is one line.
+def pair_lines(pairs: Iterable[tuple[str, str]], columns: int | None = None) -> list[str]:
+    """Return lines of a heading and a text, aligned; long texts are wrapped, to ``columns`` or the
+    terminal's width. In a file each is one line.
     """
-    width = width or screen() or sys.maxsize
+    width = columns or screen() or sys.maxsize
     return table_lines(pairs, [False, False], width=width, sentences=True)
 
 
