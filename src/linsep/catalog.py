@@ -73,7 +73,6 @@ CLASSES = tuple(ESTIMATORS.classes.values())
 
 
 def class_named(name: str) -> Any:
-    """Return the estimator whose class has this name, or None."""
     if name in CLASSES:
         return getattr(linsep, name)
     others = entries("linsep.learners").values()
@@ -81,12 +80,10 @@ def class_named(name: str) -> Any:
 
 
 def is_regression(model: Any) -> bool:
-    """Return whether a model is a regression, rather than an online learner."""
     return type(model).__name__ in REGRESSION_CLASSES.values()
 
 
 def is_margin(model: Any) -> bool:
-    """Return whether a model is a soft margin."""
     return type(model).__name__ in MARGIN_CLASSES.values()
 
 

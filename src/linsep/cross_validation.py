@@ -54,7 +54,6 @@ class Folds(NamedTuple):
     random_state: int = 0
 
     def check(self, grouped: bool = False) -> None:
-        """Raise ParameterError for options that cannot be combined."""
         if hasattr(self.cv, "split"):
             return
         whole = isinstance(self.cv, int | np.integer) and not isinstance(self.cv, bool)
@@ -69,7 +68,6 @@ class Folds(NamedTuple):
         )  # fmt: skip
 
     def splits(self, rows: "LabeledRows") -> list[Split]:
-        """Return the folds of some rows; DataError if they cannot be made."""
         from sklearn import model_selection as ways
 
         groups, codes = rows.batch.groups, rows.codes
@@ -91,7 +89,6 @@ class Folds(NamedTuple):
         return [split for one in ones for split in one.split(X, codes, groups)]
 
     def _check_size(self, rows: "LabeledRows") -> None:
-        """Raise DataError if there are more folds than rows, groups, or rows of a class."""
         least, unit = rows.size - self.by_time, "rows"
         if rows.batch.groups is not None:
             least, unit = np.unique(rows.batch.groups).size, "groups"
@@ -121,7 +118,6 @@ class LabeledRows(NamedTuple):
 
     @property
     def size(self) -> int:
-        """Number of rows."""
         return self.batch.size
 
 
@@ -202,15 +198,14 @@ def _of_all_classes(found: Scored, rows: LabeledRows, test: np.ndarray) -> Score
     places = np.searchsorted(rows.classes, found.classes)
     scores, shares = found.scores, found.probabilities
     scores = np.column_stack([-scores, scores]) if scores.ndim == 1 else scores
-    none = (
-        np.full((test.size, rows.classes.size), -np.inf),
-        np.zeros((test.size, rows.classes.size)),
-    )
-    for whole, part in zip(none, (scores, shares), strict=True):
-        whole[:, places] = 0.0 if part is None else part
+    size = test.size, rows.classes.size
+    wide, whole = np.full(size, -np.inf), None if shares is None else np.zeros(size)
+    wide[:, places] = scores
+    if whole is not None:
+        whole[:, places] = shares
     return found._replace(
         classes=rows.classes, truth=rows.codes[test], predicted=places[found.predicted],
-        scores=none[0], probabilities=None if shares is None else none[1], positive=1,
+        scores=wide, probabilities=whole, positive=1,
     )  # fmt: skip
 
 

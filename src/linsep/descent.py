@@ -38,13 +38,7 @@ Function = Callable[[np.ndarray], Any]
 
 
 class Objective(NamedTuple):
-    """A function of weights and its gradient: ``minimize(objective.J, x0, objective.grad)``.
-
-    Attributes
-    ----------
-    J : function from an array of shape (weights,) to a number
-    grad : function from the same to an array of the same shape
-    """
+    """A function of an array of shape (weights,), and its gradient, of the same shape."""
 
     J: Function
     grad: Function
@@ -107,16 +101,14 @@ def minimize(
 ) -> Descent:
     """Minimize J by ``x <- x - eta(k) grad J(x)``, while ``eta(k) |grad J(x)| > tol``.
 
-    It finds a local minimum, which is the global one if J is convex. If the rate is too small,
-    convergence is slow; if it is too large, the steps overshoot and the points oscillate or
-    diverge. The result reports which of these happened and whether to raise or lower the rate.
+    It finds a local minimum. The result says why it stopped, and whether to raise or lower the
+    rate.
 
     Parameters
     ----------
     J : function from an array of the same shape as x0 to a number
     x0 : number or array of any shape, the starting point
-    grad : function from x to an array of the same shape, or None
-        If None, central differences are used, at the cost of two values of J per weight and step.
+    grad : function from x to an array of the same shape; None for central differences
     learning_rate : float, or function from k = 1, 2, ... to the rate of step k, default=0.1
     schedule : {"constant", "inverse", "inverse_sqrt"}, default="constant"
         The rate of step k if learning_rate is a number: the number itself, divided by k, or divided
@@ -152,11 +144,8 @@ def minimize(
 
     Examples
     --------
-    >>> found = minimize(lambda x: (x - 3) ** 2, 0.0, lambda x: 2 * (x - 3), learning_rate=0.25)
-    >>> print(found)
+    >>> print(minimize(lambda x: (x - 3) ** 2, 0.0, lambda x: 2 * (x - 3), learning_rate=0.25))
     converged after 21 steps, J = 2.0463631e-12: the next step would be no longer than tol=1e-06
-    >>> found.path[:4].tolist()
-    [0.0, 1.5, 2.25, 2.625]
     """
     for one, value in zip(PARAMETERS, (learning_rate, schedule, tol, max_iter), strict=True):
         one.check(value)
@@ -251,23 +240,15 @@ def descended(
 def numerical_gradient(J: Function, x: Any) -> np.ndarray:
     """Return central differences, with steps of about ``6e-6 max(1, |x_j|)``.
 
-    Parameters
-    ----------
-    J : function from an array of the shape of x to a number
-    x : number or array
-
-    Returns
-    -------
-    array of the same shape as x
-        Accurate to about ten digits if J is smooth and of moderate size.
+    They are an array of the shape of x, a number or array, and accurate to about ten digits if J is
+    smooth and of moderate size.
     """
     x = np.array(x, dtype=np.float64)
     gradient = np.empty_like(x)
     for j in np.ndindex(x.shape):
         right, left = x.copy(), x.copy()
-        step = NUDGE * max(1.0, abs(float(x[j])))
-        right[j] += step
-        left[j] -= step
+        right[j] += NUDGE * max(1.0, abs(float(x[j])))
+        left[j] -= NUDGE * max(1.0, abs(float(x[j])))
         rise = np.asarray(J(right)).item() - np.asarray(J(left)).item()
         gradient[j] = rise / (right[j] - left[j])
     return gradient
@@ -304,8 +285,8 @@ def perceptron_criterion(X: Any, y: Any, fit_intercept: bool = True) -> Objectiv
         A row with <a, y z> = 0 is a mistake, as everywhere in the library: it adds -y z to the
         gradient, although J_p is not differentiable there.
     """
-    Z, codes = _rows(X, fit_intercept, y), _two(y)
-    reflected = Z * (2.0 * codes - 1.0)[:, None]
+    reflected = _rows(X, fit_intercept, y) * (2.0 * _two(y) - 1.0)[:, None]
+
     return Objective(
         lambda a: float(np.maximum(-(reflected @ a), 0.0).sum()),
         lambda a: -reflected[reflected @ a <= 0].sum(axis=0),
@@ -355,7 +336,6 @@ def _rows(X: Any, fit_intercept: bool, y: Any) -> np.ndarray:
 
 
 def _two(y: Any) -> np.ndarray:
-    """Return 1.0 for the larger of two labels and 0.0 for the other."""
     classes, codes = np.unique(np.asarray(y), return_inverse=True)
     said = f"y has {classes.size} different labels: two are needed."
     _check(classes.size == 2, said, "class-count")

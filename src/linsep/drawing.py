@@ -6,6 +6,7 @@ is drawn, so nothing else needs matplotlib.
 
 from base64 import b64encode
 from collections.abc import Callable
+from contextlib import suppress
 from importlib.util import find_spec
 from io import BytesIO
 from pkgutil import resolve_name
@@ -19,7 +20,6 @@ MOST_ROWS, MOST_NUMBERS = 1000, 20_000
 
 
 def display(name: str) -> Any:
-    """Return a display class of the picture tool."""
     return getattr(resolve_name(linsep.TOOLS["picture"]), name)
 
 
@@ -29,20 +29,17 @@ def beside(table: str, draw: Callable[[], Any] | None) -> str:
     It is the table alone without matplotlib, without a ``draw`` function, and where no picture can
     be drawn.
     """
-    if draw is None or find_spec("matplotlib") is None:
-        return table
-    try:
-        file = BytesIO()
-        draw().save(file, format="png", dpi=100)
-    except (LinsepError, TypeError, ValueError):
-        return table
-    png = b64encode(file.getvalue()).decode()
-    return (
-        '<div style="display:flex;flex-wrap:wrap;gap:1.5em;align-items:flex-start">'
-        f"<div>{table}</div>"
-        f'<img alt="" style="max-width:100%;height:auto" src="data:image/png;base64,{png}">'
-        "</div>"
-    )
+    if draw is not None and find_spec("matplotlib") is not None:
+        with suppress(LinsepError, TypeError, ValueError):
+            draw().save(file := BytesIO(), format="png", dpi=100)
+            png = b64encode(file.getvalue()).decode()
+            return (
+                '<div style="display:flex;flex-wrap:wrap;gap:1.5em;align-items:flex-start">'
+                f"<div>{table}</div>"
+                f'<img alt="" style="max-width:100%;height:auto" src="data:image/png;base64,{png}">'
+                "</div>"
+            )
+    return table
 
 
 class WithRows:
@@ -54,7 +51,6 @@ class WithRows:
     _rows: tuple[Any, Any] | None
 
     def remember(self, X: Any, y: Any) -> Self:
-        """Keep the rows if they are few, and return the result."""
         from numpy import shape as shape_of  # which the twins of learners do without
 
         shape = shape_of(X)
@@ -63,7 +59,6 @@ class WithRows:
         return self
 
     def _beside(self, table: str) -> str:
-        """Return HTML of a table, with the picture beside it if the rows are known."""
         rows = getattr(self, "_rows", None)
         return beside(table, None if rows is None else lambda: self.plot(*rows))  # type: ignore
 

@@ -29,7 +29,6 @@ class Hint(NamedTuple):
     again: bool = False
 
     def render(self, spell: Spell) -> str:
-        """Return the text with the parameters spelled by ``spell``."""
         *first, last = [spell(name, value) for name, value in self.settings.items()] or [""]
         return self.text.replace("{}", f"{', '.join(first)} and {last}" if first else last)
 
@@ -40,7 +39,6 @@ def hint(text: str, /, **settings: Any) -> Hint:
 
 
 def in_python(name: str, value: Any) -> str:
-    """Spell a parameter as in Python."""
     if value is None:
         return name
     if name == "text_bits":  # of the command line only
@@ -55,7 +53,6 @@ class Located(str):
     fields: dict[str, Any]
 
     def __new__(cls, text: str, **fields: Any) -> "Located":
-        """Return the words with what is known: ``path`` and ``row``."""
         made = super().__new__(cls, text)
         made.fields = fields
         return made
@@ -150,6 +147,7 @@ class FeatureOverflow(DataError):
     """Values of a feature, number ``column``, are too large or too small for floating point."""
 
     code = "overflow"
+    column: int
 
     def __init__(self, column: int, feature: str = ""):
         name = feature or f"Feature {column}"

@@ -29,11 +29,10 @@ class LinearLearner(LinearClassifier):
     """Base class for your own linear learners, with the parameters that all learners share.
 
     A subclass declares its own parameters as annotated attributes with :func:`parameter`; they and
-    the shared ones become the keyword arguments of its ``__init__``, and its docstring is completed
-    by what is said of these here. Everything else is as in :class:`linsep.Perceptron`: several
-    classes, sources, averaged and voted weights, early stopping, ``partial_fit``, scikit-learn's
-    API. There are no mistake bounds (:meth:`bounds` says so). An entry point of your package in the
-    group ``linsep.learners`` gives it a name on the command line, and model files.
+    the shared ones become the keyword arguments of its ``__init__``. Everything else is as in
+    :class:`linsep.Perceptron`, but for mistake bounds, which there are none of. An entry point of
+    your package in the group ``linsep.learners`` gives it a name on the command line, and model
+    files.
     """
 
     def learner(self) -> Learner:

@@ -216,7 +216,6 @@ def fit(
 
 
 def as_pipeline(model: Any, source: Source) -> Any:
-    """Return a learner fitted to a table with what makes its features, others as they are."""
     if not hasattr(source, "given_options"):
         return model
     from linsep.pipelines import TablePipeline
@@ -244,7 +243,6 @@ def decision_rule(rule: Rule | None, learner: str, parameters: dict[str, Any]) -
 
 
 def check_in_folds(model: Any) -> None:
-    """Raise DataError for a learner whose scores are not comparable between fits."""
     if model.get_params(deep=False).get("keep", "average") in ("last", "best"):
         raise DataError(
             f"The scores of {model.keep} weights have a different scale in every fold",

@@ -51,7 +51,6 @@ def room() -> int:
 
 
 def padded(text: str, width: int, right: bool = False) -> str:
-    """Pad text with spaces to ``width`` columns, on its left if it goes to the right."""
     space = " " * (width - width_of(text))
     return space + text if right else text + space
 
@@ -88,8 +87,9 @@ def wrapped(text: str, width: int | None = None, indent: str = "") -> list[str]:
     most = min(LONGEST, width - len(indent))
     words = [word if WHOLE.search(word) else elided(word, most) for word in text.split(" ")]
     counted = "".join(c + SECOND * (width_of(c) - 1) for c in " ".join(words))
-    how = {"break_long_words": False, "break_on_hyphens": False}
-    lines = textwrap.wrap(counted, width, subsequent_indent=indent, **how)
+    lines = textwrap.wrap(
+        counted, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
+    )
     return [line.replace(SECOND, "") for line in lines]
 
 
@@ -98,11 +98,11 @@ def folded(text: str) -> list[str]:
     return wrapped(text, screen() or sys.maxsize, "  ")
 
 
-def pair_lines(pairs: Iterable[tuple[str, str]], width: int | None = None) -> list[str]:
-    """Return lines of a heading and a text, aligned; long texts are wrapped, by default to the
-    width of the terminal. In a file each is one line.
+def pair_lines(pairs: Iterable[tuple[str, str]], columns: int | None = None) -> list[str]:
+    """Return lines of a heading and a text, aligned; long texts are wrapped, to ``columns`` or the
+    terminal's width. In a file each is one line.
     """
-    width = width or screen() or sys.maxsize
+    width = columns or screen() or sys.maxsize
     return table_lines(pairs, [False, False], width=width, sentences=True)
 
 
@@ -159,7 +159,6 @@ def table_lines(
 
 
 def table_width(lines: Iterable[Sequence[str]]) -> int:
-    """Return how wide a table is if nothing is elided."""
     return _total([max(map(width_of, column)) for column in _columns(lines)])
 
 

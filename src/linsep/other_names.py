@@ -40,12 +40,11 @@ _ADVICE = {
 
 
 def advice_for(name: str) -> Hint | None:
-    """Return advice for an option of another program; None for an unknown name."""
     return _ADVICE.get(name.lstrip("-").replace("-", "_").replace(".", "_").removesuffix("_"))
 
 
 def advice_on(name: str, known: Iterable[str]) -> list[str | Hint]:
     """Return the remedies for an option that is none of those ``known``."""
-    near = [f"did you mean {one}?" for one in get_close_matches(name, known, 1)]
+    near: list[str | Hint] = [f"did you mean {one}?" for one in get_close_matches(name, known, 1)]
     told = advice_for(name)
     return [told] if told else near or ["leave it out"]

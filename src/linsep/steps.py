@@ -1,11 +1,12 @@
 """Learners that are the last step of a pipeline of a table, for functions of a model."""
 
+from collections.abc import Callable
 from functools import wraps
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 from linsep.validation.checks import of_features
 
-Function = TypeVar("Function")
+Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def learner_of(model: Any) -> Any:
@@ -17,14 +18,13 @@ def of_learner(function: Function) -> Function:
     """Let a function of a model take a :class:`linsep.TablePipeline`, too: its learner is passed,
     and the pipeline returned in its place.
     """
-    call: Any = function
 
-    @wraps(call)
+    @wraps(function)
     def passed(model: Any, *args: Any, **how: Any) -> Any:
         if (learner := learner_of(model)) is model:
-            return call(model, *args, **how)
+            return function(model, *args, **how)
         with of_features(False):
-            answer = call(learner, *args, **how)
+            answer = function(learner, *args, **how)
         return model if answer is learner else answer
 
-    return cast(Function, passed)
+    return passed  # type: ignore[return-value]

@@ -54,11 +54,9 @@ class SuspiciousLabels(list[SuspiciousLabel]):
     row_labels: np.ndarray | None = None
 
     def name(self, one: SuspiciousLabel) -> str:
-        """Return what a row is called."""
         return f"{one.row + 1:,}" if self.row_labels is None else str(self.row_labels[one.row])
 
     def table(self) -> list[list[str]]:
-        """Return a heading, and a line for each row."""
         lines = [[self.name(one), str(one.label), f"{one.score:.2f}", one.reason] for one in self]
         return [["row", "label", "score", "why"], *lines]
 

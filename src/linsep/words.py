@@ -41,7 +41,6 @@ def size_text(size: int) -> str:
 
 
 def percent(share: float) -> str:
-    """Return a share as a percentage with two decimals."""
     return f"{100 * share:.2f}%"
 
 
