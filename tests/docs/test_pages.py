@@ -100,7 +100,7 @@ def surroundings(tmp_path_factory):
 
 def test_commands_of_pages_that_follow_each_other(surroundings):
     assert run_python("README.md") > 3
-    assert run_commands("README.md", surroundings) == 4
+    assert run_commands("README.md", surroundings) == 5
     assert run_commands("docs/reference/command-line.md", surroundings) >= 11
     if not THOROUGH:
         return
