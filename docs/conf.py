@@ -116,10 +116,10 @@ def thumbnails(app, tree, name):
     small = nodes.container(classes=["thumbnails"])
     for image in [*tree.findall(nodes.image)]:
         word = Path(image["uri"]).stem
-        image.parent.insert(0, nodes.target(ids=[f"picture-{word}"]))
+        place, title = f"picture-{word}", nodes.Text(word.replace("-", " "))
+        image.parent.insert(0, nodes.target(ids=[place]))
         thumbnail = nodes.image(uri=image["uri"], candidates=image["candidates"], alt="")
-        to = nodes.reference("", "", thumbnail, nodes.Text(word.replace("-", " ")), refuri=f"#picture-{word}")
-        small += nodes.paragraph("", "", to)
+        small += nodes.paragraph("", "", nodes.reference("", "", thumbnail, title, refuri=f"#{place}"))
     section = next(tree.findall(nodes.section))
     section.insert(1, small)
 
