@@ -119,7 +119,8 @@ def thumbnails(app, tree, name):
         place, title = f"picture-{word}", nodes.Text(word.replace("-", " "))
         image.parent.insert(0, nodes.target(ids=[place]))
         thumbnail = nodes.image(uri=image["uri"], candidates=image["candidates"], alt="")
-        small += nodes.paragraph("", "", nodes.reference("", "", thumbnail, title, refuri=f"#{place}"))
+        link = nodes.reference("", "", thumbnail, title, refuri=f"#{place}")
+        small += nodes.paragraph("", "", link)
     section = next(tree.findall(nodes.section))
     section.insert(1, small)
 
