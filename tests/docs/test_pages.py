@@ -66,7 +66,7 @@ SLOW = [
     ("docs/how-to/files.md", program("files_data.py"), 9, True),
     ("docs/explanation/learners.md", None, 0, True),
     ("docs/how-to/trace.md", docs, 4, True),
-    ("docs/how-to/coming-from.md", docs, 4, True),
+    ("docs/how-to/coming-from.md", docs, 0, True),
     ("docs/start/separated-data.md", docs, 4, False),
     ("docs/start/first-model.md", docs, 7, True),
 ]

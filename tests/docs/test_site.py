@@ -104,7 +104,7 @@ def test_every_command_has_a_page():
     row = r"^\| \{doc\}`(\w+) <generated/commands/(\w+)>` \| (.*) \|$"
     table = re.findall(row, text, re.M)
     assert [(name, name, line) for name, (_, line) in COMMANDS.items()] == table
-    assert re.findall(r"^generated/commands/(\w+)$", text, re.M) == list(COMMANDS)
+    assert "\ngenerated/commands/*\n" in text
 
 
 def options_of_commands():
