@@ -25,7 +25,6 @@ SHORT = {
     "dense": "500,000 × 128, one pass",
     "process-vw-arow": "AROW, 1 GB of svmlight",
     "text-vw-arow": "AROW, 500 MB of text",
-    "text": "text, one pass",
     "logistic": "logistic, 1,000,000 × 50",
     "small-fit-200x5-logistic": "logistic, 200 × 5",
     "separation 100,000 x 50, overlapping": "proven verdict, 100,000 × 50",

@@ -109,6 +109,22 @@ def without_last_blank_line(app, tree):
         block[:] = [nodes.Text(block.rawsource)]
 
 
+def thumbnails(app, tree, name):
+    """Begin the gallery with small pictures that lead to the large ones."""
+    if name != "gallery/index":
+        return
+    small = nodes.container(classes=["thumbnails"])
+    for image in [*tree.findall(nodes.image)]:
+        word = Path(image["uri"]).stem
+        place, title = f"picture-{word}", nodes.Text(word.replace("-", " "))
+        image.parent.insert(0, nodes.target(ids=[place]))
+        thumbnail = nodes.image(uri=image["uri"], candidates=image["candidates"], alt="")
+        link = nodes.reference("", "", thumbnail, title, refuri=f"#{place}")
+        small += nodes.paragraph("", "", link)
+    section = next(tree.findall(nodes.section))
+    section.insert(1, small)
+
+
 def formula(self, node):
     """Write a formula as MathML."""
     block = isinstance(node, nodes.math_block)
@@ -122,4 +138,5 @@ def setup(app):
     app.add_html_math_renderer("mathml", (formula, None), (formula, None))
     app.connect("builder-inited", pages_of_commands)
     app.connect("doctree-read", without_last_blank_line)
+    app.connect("doctree-resolved", thumbnails)
     app.connect("build-finished", lab_of_the_site)

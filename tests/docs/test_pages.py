@@ -66,7 +66,7 @@ SLOW = [
     ("docs/how-to/files.md", program("files_data.py"), 7, True),
     ("docs/explanation/learners.md", None, 0, True),
     ("docs/how-to/trace.md", docs, 4, True),
-    ("docs/how-to/coming-from.md", docs, 4, True),
+    ("docs/how-to/coming-from.md", docs, 0, True),
     ("docs/start/separated-data.md", docs, 4, False),
     ("docs/start/first-model.md", docs, 7, True),
 ]
@@ -100,7 +100,7 @@ def surroundings(tmp_path_factory):
 
 def test_commands_of_pages_that_follow_each_other(surroundings):
     assert run_python("README.md") > 3
-    assert run_commands("README.md", surroundings) == 4
+    assert run_commands("README.md", surroundings) == 5
     assert run_commands("docs/reference/command-line.md", surroundings) >= 11
     if not THOROUGH:
         return

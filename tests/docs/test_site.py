@@ -104,7 +104,7 @@ def test_every_command_has_a_page():
     row = r"^\| \{doc\}`(\w+) <generated/commands/(\w+)>` \| (.*) \|$"
     table = re.findall(row, text, re.M)
     assert [(name, name, line) for name, (_, line) in COMMANDS.items()] == table
-    assert re.findall(r"^generated/commands/(\w+)$", text, re.M) == list(COMMANDS)
+    assert "\ngenerated/commands/*\n" in text
 
 
 def options_of_commands():
@@ -148,7 +148,7 @@ def test_the_source_distribution_names_files_that_exist():
 
 def test_the_readme_is_short_and_names_every_extra():
     text = (ROOT / "README.md").read_text("utf-8")
-    assert len(re.sub("<!-- measured.*<!-- end -->", "", text, flags=re.S).split()) <= 500
+    assert len(text.split()) <= 500
     extras = PROJECT["project"]["optional-dependencies"].keys() - {"test", "lint", "site", "bench"}
     assert [extra for extra in extras if not re.search(rf"`{extra}`", text)] == []
 

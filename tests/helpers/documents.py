@@ -18,7 +18,6 @@ PAGES = {
     if path.stem != "index" and not {"reference", "developers"} & set(path.parts)
 }
 PAGES["gallery"] = ROOT / "docs" / "gallery" / "index.md"
-PAGES["command-line"] = ROOT / "docs" / "reference" / "command-line.md"
 #: the codes of errors
 CODES = set(re.findall(
     r"^\| `([a-z-]+)` \|", (ROOT / "docs" / "reference" / "errors.md").read_text("utf-8"), re.M
