@@ -1,4 +1,4 @@
-"""The tables of docs/explanation/speed.md and of the README, from what was measured.
+"""The tables of the pages on speed and on peers and of the README, from what was measured.
 
 ``measured.json`` holds the ratios of the last runs of every row. ``python -m benchmarks --record``
 adds the ratios of a run and rewrites the tables; a test compares the pages with the file.
@@ -6,6 +6,7 @@ adds the ratios of a run and rewrites the tables; a test compares the pages with
 
 import json
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 MEASURED = Path(__file__).parent / "measured.json"
@@ -31,6 +32,11 @@ SHORT = {
     "separation w8a": "proven verdict, w8a",
 }
 
+#: whom rows compare linsep with
+PEERS = (
+    "scikit-learn", "LIBLINEAR", "statsmodels", "firthmodels", "Vowpal Wabbit", "river", "HiGHS",
+)  # fmt: skip
+
 
 def measured() -> dict[str, Any]:
     """What was measured, by the names of the rows."""
@@ -55,7 +61,11 @@ def record(rows: list[dict[str, Any]]) -> None:
 
 def tables(known: dict[str, Any]) -> dict[str, str]:
     """The table of each page."""
-    return {"docs/explanation/speed.md": full_table(known), "README.md": short_table(known)}
+    return {
+        "docs/explanation/speed.md": full_table(known),
+        "docs/explanation/peers.md": peers_tables(known),
+        "README.md": short_table(known),
+    }
 
 
 def with_table(text: str, table: str) -> str:
@@ -77,6 +87,36 @@ def full_table(known: dict[str, Any]) -> str:
         cells = (_signs(row["work"]), peer + row["against"], ratios(row["ratios"]), ours, theirs)
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines)
+
+
+def peers_tables(known: dict[str, Any]) -> str:
+    """How many rows either side wins, by peer, and every row in which the other is ahead."""
+    lines = [
+        "| against | comparisons | linsep faster | about equal | the other faster | median ratio |",
+        "|---|--:|--:|--:|--:|--:|",
+    ]
+    behind: dict[str, Any] = {}
+    for peer in PEERS:
+        middles = []
+        for name, row in known.items():
+            if peer.lower() not in f"{name} {row['against']}".lower():
+                continue
+            middles.append(middle := median(row["ratios"]))
+            if middle < 1 or _less_accurate(row):
+                named = f"{peer}: {row['against']}" if name.startswith("from-") else row["against"]
+                behind[name] = row | {"against": named}
+        faster, slower = sum(m > 1.1 for m in middles), sum(m < 0.9 for m in middles)
+        equal = len(middles) - faster - slower
+        cells = (peer, len(middles), faster, equal, slower, ratios([median(middles)]))
+        lines.append(f"| {' | '.join(map(str, cells))} |")
+    said = "Every row in which the other is faster, or more accurate by a thousandth:"
+    return "\n".join([*lines, "", said, "", full_table(behind)])
+
+
+def _less_accurate(row: dict[str, Any]) -> bool:
+    return (
+        row["measure"] == "accuracy" and bool(row["ours"]) and row["theirs"] - row["ours"] > 0.001
+    )
 
 
 def short_table(known: dict[str, Any]) -> str:

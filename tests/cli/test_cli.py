@@ -317,7 +317,7 @@ def test_estimators_load_little(tmp_path, name, most):
 import sys
 from linsep import {name}
 own = sorted(module for module in sys.modules if module.split(".")[0] == "linsep")
-unused = ["opening", "tables", "separability", "certificate", "cli", "teaching"]
+unused = ["opening", "tables", "separability", "certificate", "cli", "teaching", "linsep.plot"]
 print(len(own) <= {most} or own, [part for part in unused if any(part in one for one in own)])
 """
     assert python(code, tmp_path) == "True []"
@@ -359,39 +359,28 @@ def test_help_fits_one_screen_and_all_of_it_is_asked_for(folder):
     assert {"--thousands", "--dask", "--resume", "--random-state", "--keep"} < known - shown
 
 
-@pytest.fixture
-def named_in_help(folder):
-    """A folder with the files that the examples read and do not write."""
-    rng = np.random.default_rng(0)
-    rows = [[*rng.integers((20, 4), (70, 9)), "ab"[k % 2], k // 2] for k in range(60)]
-    for name, label, group in (("train", "species", "code"), ("patients", "ill", "patient")):
-        table(folder, f"{name}.csv", ("age", "size", label, group), rows)
-    for name in ("test", "new", "pressure"):
-        shutil.copy(folder / "train.csv", folder / f"{name}.csv")
-    shutil.copy(ROOT / "docs" / "students.csv", folder)
-    for formula, model in (
-        ("size~age", "pressure"), ("species~age+size", "odds"), ("species~age", "few"),
-        ("species~age+size", "more"),
-    ):  # fmt: skip
-        how = ("--learner", "linear" if model == "pressure" else "logistic", "--model")
-        done = here("fit", "train.csv", "--formula", formula, *how, f"{model}.linsep", cwd=folder)
-        assert done.returncode == 0, done.stderr
-    return folder
-
-
-def test_every_example_of_help_runs(named_in_help):
+def test_every_example_of_help_runs(folder):
     """In the order of the list of commands, which is that of a first day."""
     from served import Forked
 
+    rows = [[20 + 7 * k % 50, k % 9 % 5, "ab"[k % 3 % 2], "no", k // 2] for k in range(60)]
+    for name in ("train", "test", "new", "pressure", "patients"):
+        table(folder, f"{name}.csv", ("age", "size", "species", "ill", "patient"), rows)
+    shutil.copy(ROOT / "docs" / "students.csv", folder)
+    for formula, name in {"age": "pressure", "age+species": "few", "age*species": "more"}.items():
+        model = linsep.fit(folder / "train.csv", formula=f"size~{formula}", learner="linear")
+        linsep.save(model, folder / f"{name}.linsep")
+    model = linsep.fit(folder / "train.csv", formula="species~age+size", learner="logistic")
+    linsep.save(model, folder / "odds.linsep")
     for command in [*(app.get_command(None, name) for name in COMMANDS), app]:
         words = re.search(r"Example: linsep (.*?)(\. `|$)", command.help, re.M)[1].split()
         assert words[0] == (command.name if command is not app else "fit")
         if words[0] == "serve":
-            with Forked(*words[:-1], 0, cwd=named_in_help) as server:
+            with Forked(*words[:-1], 0, cwd=folder) as server:
                 assert server.started(3).startswith("serving")
                 assert server.ended(signal.SIGINT) == (0, "", "")
             continue
-        done = here(*words, cwd=named_in_help)
+        done = here(*words, cwd=folder)
         assert done.returncode == 0, (words, done.stderr)
 
 
