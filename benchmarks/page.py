@@ -33,7 +33,7 @@ SHORT = {
 }
 
 #: whom rows compare linsep with
-PEERS = (
+COMPARED = (
     "scikit-learn", "LIBLINEAR", "statsmodels", "firthmodels", "Vowpal Wabbit", "river", "HiGHS",
 )  # fmt: skip
 
@@ -96,15 +96,14 @@ def peers_tables(known: dict[str, Any]) -> str:
         "|---|--:|--:|--:|--:|--:|",
     ]
     behind: dict[str, Any] = {}
-    for peer in PEERS:
+    for peer in COMPARED:
         middles = []
         for name, row in known.items():
             if peer.lower() not in f"{name} {row['against']}".lower():
                 continue
             middles.append(middle := median(row["ratios"]))
             if middle < 1 or _less_accurate(row):
-                named = f"{peer}: {row['against']}" if name.startswith("from-") else row["against"]
-                behind[name] = row | {"against": named}
+                behind[name] = row
         faster, slower = sum(m > 1.1 for m in middles), sum(m < 0.9 for m in middles)
         equal = len(middles) - faster - slower
         cells = (peer, len(middles), faster, equal, slower, ratios([median(middles)]))
