@@ -93,11 +93,8 @@ class Table(FilesInOrder):
             for table in rechunked(each.chunks(kinds, columns.exclude), rows):
                 for name in self._whole:
                     far, place = np.abs(numbers_in(table, name)) >= EXACT, each.places_from(start)
-                    said, leave = (
-                        "has too many digits",
-                        hint("leave it out with {}", exclude=[name]),
-                    )
-                    forbid(far, place, name, said, leave, code="not-exact")
+                    leave = hint("leave it out with {}", exclude=[name])
+                    forbid(far, place, name, "has too many digits", leave, code="not-exact")
                 start += table.num_rows
                 with reading(each.path, f"of the types in {self._first.path}"):
                     whole = table.cast(schema)

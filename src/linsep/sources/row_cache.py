@@ -114,8 +114,8 @@ class RowCache:
     @classmethod
     def open(cls, path: Path, key: dict[str, Any]) -> "RowCache | None":
         """Open the cache at ``path``; return None if there is none, or it is damaged, writable by
-        others, or written for another ``key`` or kind of machine. Its time is set to now, because
-        the least recently used caches are removed first.
+        others, or written for another ``key``. Its time is set to now, because the least recently
+        used caches are removed first.
         """
         try:
             with os.fdopen(open_own(path), "rb") as file:
