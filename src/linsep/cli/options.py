@@ -206,9 +206,6 @@ def _print_whole(ctx: Any, param: Any, value: bool) -> None:
 
 # DATA: standard input, which - stands for, and formats that are inferred.
 
-#: formats that first lines show, in words
-_WORDS = {"svmlight": "svmlight text", "vw": "Vowpal Wabbit's text"}
-
 
 def as_given(data: list[str]) -> list[str]:
     """Return the names of data with ``-`` for the copy of standard input."""
@@ -230,7 +227,7 @@ def _opened_data(given: dict[str, Any]) -> Iterator[None]:
                 given[name] = [str(path) if item == "-" else item for item in given[name]]
             if "no_cache" in given:
                 given["no_cache"] = True  # its rows are never read again
-            if given["format"] is None and formats.format_by_content(path) is None:
+            if given["format"] is None and not formats.is_svmlight(path):
                 flag = "--data-format" if "written" in given else "--format"
                 raise click.BadParameter(f"The format of - cannot be inferred: add {flag}.")
         if given.get("format") is None and "data" in given:
@@ -242,16 +239,15 @@ def _tell_recognized(names: list[str]) -> None:
     """Report the files whose format is inferred from their first lines, not from their names."""
     from linsep.sources.opening import find_files
 
-    found: dict[str | None, list[str]] = {}
+    found = list[str]()
     for name in names:
         if not is_address(Path(name)):
             with suppress(LinsepError, OSError):  # the command reports the error
-                for path in filter(formats.named_vaguely, find_files([name])):
-                    found.setdefault(formats.format_by_content(path), []).append(str(path))
-    found.pop(None, None)
-    for kind, (first, *more) in found.items():
-        others = f" and {len(more):,} more" * bool(more)
-        note(f"read as {_WORDS[str(kind)]}, inferred from the first lines: {first}{others}.")
+                vague = filter(formats.named_vaguely, find_files([name]))
+                found += map(str, filter(formats.is_svmlight, vague))
+    if found:
+        more = f" and {len(found) - 1:,} more" * (len(found) > 1)
+        note(f"read as svmlight text, inferred from the first lines: {found[0]}{more}.")
 
 
 def _filled(path: Path) -> Path:

@@ -12,8 +12,9 @@ import pyarrow.compute as pc
 import pyarrow.json
 
 from linsep.errors import DataError, hint
+from linsep.sources.formats import first_line
 from linsep.sources.tables.columns import family_of
-from linsep.sources.tables.table_file import Kinds, Others, first_line, reading
+from linsep.sources.tables.table_file import Kinds, Others, reading
 from linsep.sources.tables.text_file import ARROW_TYPES, TextFile
 from linsep.validation.checks import check_names
 
@@ -41,7 +42,7 @@ class JsonFile(TextFile):
             check_names(self.path, found.schema.names)
             return found
 
-    def _guessed(self, rows: bytes, names: list[str] | None = None) -> pa.Table:
+    def _parsed(self, rows: bytes, names: list[str] | None = None) -> pa.Table:
         return _parsed(rows, None)
 
     def kind_as_written(self, name: str) -> str:
