@@ -84,11 +84,8 @@ def format_of(path: File, declared: str | None = None) -> str:
     """Return the format of a file: as ``declared``, by its name, or by its first lines."""
     if declared is not None:
         if declared not in FORMATS:
-            *most, last = FORMATS
-            raise DataError(
-                f"format is {declared!r}: choose {', '.join(most)} or {last}.",
-                code="bad-option", option="format", value=declared,
-            )  # fmt: skip
+            said, known = f"format is {declared!r}", f"choose {' or '.join(FORMATS)}"
+            raise DataError(said, known, code="bad-option", option="format", value=declared)
         return declared
     if not named_vaguely(path):
         return format_by_name(path) or "svmlight"  # opening it reports that it is missing

@@ -290,9 +290,8 @@ def find_files(data: list[Any], format: str | None = None) -> list[File]:
         found += inside
     if not found:
         raise DataError("There are no files: name at least one.", code="no-file")
-    for file in found:
-        if not file.exists():
-            raise no_file(file)
+    if gone := [file for file in found if not file.exists()]:
+        raise no_file(gone[0])
     return found
 
 
@@ -316,13 +315,8 @@ def _local(item: Any, format: str | None) -> list[Path]:
 
 def kind_of(paths: list[File], format: str | None = None) -> str:
     """Return "svmlight", "vw" or "table"; raise DataError if the files are mixed."""
-    kinds: dict[str, File] = {}
-    for path in paths:
-        kind = format_of(path, format)
-        if isinstance(path, RemoteFile) and kind == "folder":
-            said = f"{path} is a folder of texts, which cannot be read remotely"
-            raise DataError(said, "copy it to this machine", code="unsupported", path=path)
-        kinds[kind if kind in ("svmlight", "vw") else "table"] = path
+    formats = ((format_of(path, format), path) for path in paths)
+    kinds = {kind if kind in ("svmlight", "vw") else "table": path for kind, path in formats}
     if len(kinds) > 1:
         (one, path), (other, second) = sorted(kinds.items(), reverse=True)[:2]
         said = f"{path} is {WORDS[one]}, {second} {WORDS[other]} by its name"

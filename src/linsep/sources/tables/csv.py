@@ -21,7 +21,7 @@ from linsep.sources.remote.file import File
 from linsep.sources.tables import text_file
 from linsep.sources.tables.columns import missing_mark
 from linsep.sources.tables.reading_options import ReadingOptions
-from linsep.sources.tables.spellings import NULL_VALUES
+from linsep.sources.tables.spellings import NULL_VALUES, PLAIN
 from linsep.sources.tables.table_file import SAMPLE_ROWS, Kinds, Others
 from linsep.sources.tables.text_file import ARROW_TYPES, TextFile
 from linsep.validation.checks import check_names
@@ -36,7 +36,6 @@ ENCODINGS = ("save the file as UTF-8", hint("set the encoding, such as with {}",
 WORTHWHILE = 8 << 20
 NO_KINDS: Kinds = MappingProxyType({})
 
-_NUMBER = re.compile(r"[-+]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d+)?")
 _COMMENT = re.compile(r"#+|//|%+(?!\w)")
 #: what Arrow says of a row with more or fewer fields
 _COUNT = re.compile(r"Row #(\d+): Expected (\d+) columns, got (\d+): (.*)", re.DOTALL)
@@ -116,7 +115,7 @@ class CsvFile(TextFile):
             said = f"has only one column, but contains {other!r}"
             way = hint("set the delimiter with {}", delimiter=WHITESPACE if other == " " else other)
             raise self._line_1(said, way, code="wrong-format", option="delimiter")
-        if untold and all(_NUMBER.fullmatch(name.strip()) for name in header):
+        if untold and not PLAIN.parts(pa.array(header))[0].null_count:
             said = "holds numbers instead of column names"
             raise self._line_1(said, "add column names", AS_DATA, AS_NAMES)
         check_names(self.path, header, *[AS_DATA] * untold)

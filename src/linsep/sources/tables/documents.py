@@ -90,9 +90,8 @@ class Documents(ArrowFile):
 
 def _texts_in(folder: File, labeled: bool) -> list[tuple[Path, str | None]]:
     if not isinstance(folder, Path) or not folder.is_dir():
-        raise DataError(
-            f"{folder} is not a folder of texts: give a folder.", code="not-a-file", path=folder
-        )
+        said = f"{folder} is not a local folder of texts"
+        raise DataError(said, "name one", code="not-a-file", path=folder)
     inside = [path.relative_to(folder) for path in sorted(folder.rglob("*")) if path.is_file()]
     seen = [path for path in inside if not any(part[0] == "." for part in path.parts)]
     texts = [(folder / path, path.parts[0] if len(path.parts) > 1 else None) for path in seen]

@@ -183,10 +183,8 @@ class Factor:
     coding: np.ndarray | None = None  #: a row of numbers for each level
 
     def values(self, column: Callable[[str], Any]) -> np.ndarray:
-        x = np.asarray(_value(self.node, column))
-        if self.kind not in TRANSFORMS:
-            return x[:, None]
-        return TRANSFORMS[self.kind](x, self.constants, *self.args, **self.named)
+        x, as_it_is = np.asarray(_value(self.node, column)), TRANSFORMS["offset"]
+        return TRANSFORMS.get(self.kind, as_it_is)(x, self.constants, *self.args, **self.named)
 
     def coded(self, reduced: bool, column: Callable[[str], Any]) -> tuple["Factor", list[str]]:
         """Return it as it is coded, ``reduced`` by a level, and the names of its columns; learn
@@ -201,8 +199,7 @@ class Factor:
             count = self.values(column).shape[1]
         except (ValueError, TypeError) as error:
             raise refused(self.text, "cannot be computed from these rows", str(error)) from None
-        first = 1 if self.constants else 0
-        return self, [f"{self.text}[{k}]" for k in range(first, first + count)]
+        return self, [f"{self.text}[{k + bool(self.constants)}]" for k in range(count)]
 
     def to_json(self) -> dict[str, Any]:
         if self.coding is not None:

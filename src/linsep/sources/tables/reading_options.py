@@ -6,6 +6,7 @@ argument of :func:`linsep.open_source`; the recipe, row caches and every reader 
 
 import re
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, fields, replace
 from typing import Any, Self
 
@@ -26,11 +27,9 @@ OF_NUMBERS = ("decimal", "thousands", "units")
 
 
 def _is_encoding(value: Any) -> bool:
-    try:
-        "a".encode(value)
-    except (LookupError, TypeError):
-        return False
-    return True
+    with suppress(LookupError, TypeError):
+        return bool("a".encode(value))
+    return False
 
 
 def _is_whole(value: Any, least: int, most: float = float("inf")) -> bool:
@@ -146,9 +145,9 @@ class ReadingOptions:
         return replace(self, **{name: learned.get(name) for name in names})
 
     def recipe(self) -> dict[str, Any]:
-        usual = {name for name in ("quotes", "header") if getattr(self, name)}
-        each = {name: getattr(self, name) for name in (*OF_CSV, *OF_NUMBERS) if name not in usual}
-        return {"delimiter": None} | {n: value for n, value in each.items() if value is not None}
+        each = vars(self) | {name: None for name in ("quotes", "header") if vars(self)[name]}
+        each = {name: each[name] for name in (*OF_CSV, *OF_NUMBERS) if each[name] is not None}
+        return {"delimiter": None} | each
 
     def null_cells(self) -> list[str]:
         """Return the marks of missing values other than empty cells; with these, also up to 16

@@ -61,8 +61,7 @@ class TextFile(TableFile):
                 utf_16 = [hint("read UTF-16 with {}", encoding="utf-16")] * self.marks_missing
                 raise self.error(said, "save it as UTF-8", *utf_16, code="encoding")
             if not block.isascii():  # files that were joined have a mark each
-                block = block.removeprefix(BYTE_ORDER_MARK)  # noqa: PLW2901
-                block = block.replace(b"\n" + BYTE_ORDER_MARK, b"\n")  # noqa: PLW2901
+                block = (b"\n" + block).replace(b"\n" + BYTE_ORDER_MARK, b"\n")[1:]  # noqa: PLW2901
             self._small = [block] if whole else None
             yield block
 
