@@ -12,7 +12,8 @@ import scipy.sparse as sp
 from campaign.batches import folder
 from linsep.batches import Batch
 from linsep.errors import LinsepError
-from linsep.sources.row_cache import RowCache, RowCacheError, RowCacheWriter
+from linsep.sources import ArraySource
+from linsep.sources.row_cache import RowCache, RowCacheWriter
 
 #: lengths of runs of one byte; one in a hundred is of nearly a megabyte
 RUNS = [*(1, 3, 300, 3000) * 25, 900_000]
@@ -55,13 +56,12 @@ def judged(data: bytes, whole: bytes, name: str, read: Callable[[Path], Any]) ->
 def _row_caches() -> list[bytes]:
     """Return row caches of 200 rows, dense and sparse."""
     rng = np.random.default_rng(0)
-    X, y = rng.normal(size=(200, 4)), rng.integers(0, 2, 200)
-    words = np.array(["no", "yes"])[y]
+    X, y = rng.normal(size=(200, 4)), rng.integers(0, 2, 200).astype(np.int32)
     stored = []
-    for batch in (Batch(X, y, 0), Batch(sp.csr_matrix(X.astype(np.float32) * (X > 0)), words, 0)):
-        with RowCacheWriter(folder() / "whole.rows", KEY) as writer:
-            writer.write(batch)
-            writer.commit(4).close()
+    for rows in (X, sp.csr_matrix(X.astype(np.float32) * (X > 0))):
+        writer = RowCacheWriter(folder() / "whole.rows", KEY)
+        writer.write(Batch(rows, y))
+        writer.commit(4, ["no", "yes"], ArraySource(X, y)).close()
         stored.append((folder() / "whole.rows").read_bytes())
     return stored
 
@@ -76,5 +76,5 @@ def _all_rows(path: Path) -> Any:
     path.chmod(0o600)
     row_cache = RowCache.open(path, KEY)
     if row_cache is None:
-        raise RowCacheError("refused")
+        raise LinsepError("refused")
     return row_cache.read_blocks(np.arange(row_cache.n_blocks))

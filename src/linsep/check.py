@@ -65,9 +65,9 @@ def read_csv(lines, target, exclude):
 
 
 def numbers(cells):
-    """Return whole numbers, nearest doubles to decimals, or booleans; None if there is text."""
+    """Return the nearest doubles, whole ones as int, or booleans; None if there is text."""
     if all(NUMBER.fullmatch(cell) for cell in cells):
-        return [float(x) if re.search("[.eE]", x) else int(x) for x in cells]
+        return [float(x) if re.search("[.eE]", x) else int(float(x)) for x in cells]
     return [cell in TRUE for cell in cells] if {*cells} <= {*TRUE, *FALSE} else None
 
 

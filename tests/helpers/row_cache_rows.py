@@ -1,6 +1,7 @@
 """Rows to put into a row cache, and ways to put them there, for the tests of row caches."""
 
 from itertools import pairwise
+from types import SimpleNamespace
 
 import numpy as np
 import scipy.sparse as sp
@@ -27,11 +28,21 @@ def some_rows(rows=150, width=5, kind="csr", seed=0):
     X = sparse_rows(rng, rows, width)
     X.data[:] = rng.normal(size=X.nnz)
     X = X if kind == "csr" else X.toarray()
-    return X, rng.choice(np.array(["no", "yes"]), rows)
+    return X, rng.integers(0, 2, rows).astype(np.int32)
 
 
-def write(path, X, y, cuts=(), key=KEY, **about):
-    with RowCacheWriter(path, key) as writer:
-        for lo, hi in pairwise([0, *cuts, X.shape[0]]):
-            writer.write(Batch(X[lo:hi], y[lo:hi], lo))
-        return writer.commit(**{"n_features": X.shape[1], **about})
+def write(path, X, y, cuts=(), key=KEY, labels=("no", "yes"), **about):
+    batches = (Batch(X[lo:hi], y[lo:hi], lo) for lo, hi in pairwise([0, *cuts, X.shape[0]]))
+    return written(path, batches, X.shape[1], labels, key, **about)
+
+
+def written(path, batches, width, labels=("no", "yes"), key=KEY, **about):
+    """The row cache of some batches, which are read with a recipe, with names, and so on."""
+    told = {"feature_names": None, "recipe": dict, "dropped": 0, "filled": {}} | about
+    writer = RowCacheWriter(path, key)
+    try:
+        for batch in batches:
+            writer.write(batch)
+        return writer.commit(width, [*labels], SimpleNamespace(**told))
+    finally:
+        writer.abort()

@@ -261,7 +261,7 @@ def test_a_vocabulary_that_grows_counts_each_text_once():
 
 @pytest.mark.parametrize(("bits", "pieces"), [(5, [3, 1, 2]), (18, [6]), (31, [1] * 6)])
 def test_threads_and_pieces_change_nothing(bits, pieces, monkeypatch):
-    """Rows, and the first four terms of each column, whatever is counted at the same time."""
+    """Rows, and the terms that name columns, whatever is counted at the same time."""
     words = [f"w{k * k % 701}" for k in range(3000)]
     texts = [" ".join(words[k::6]) + " é" for k in range(6)]
     column = pa.chunked_array(
@@ -272,19 +272,17 @@ def test_threads_and_pieces_change_nothing(bits, pieces, monkeypatch):
     counter = counting.TextCounter(how, keep_terms=True)
     theirs = HashingVectorizer(n_features=how.n_features)
     assert_same(counter.rows(column), theirs.transform(texts))
-    listed, columns = counter.seen.listed()
-    expected = {}
-    known_words = sorted(set(words))
-    places = dict(zip(known_words, theirs.transform(known_words).indices, strict=True))
-    for word in " ".join(texts[k][:-2] for k in range(6)).split():
-        place = places[word]
-        known = expected.setdefault(place, [])
-        if word not in known and len(known) < 4:
-            known.append(word)
-    found = {}
-    for word, place in zip(listed, columns, strict=True):
-        found.setdefault(place, []).append(word)
-    assert found == (expected if bits < 20 else {})
+    known, columns = counter.terms_kept()
+    assert known == list(dict.fromkeys(" ".join(texts[k][:-2] for k in range(6)).split()))
+    assert columns == theirs.transform(known).indices.tolist()
+
+
+def test_terms_of_the_first_texts_are_kept(monkeypatch):
+    monkeypatch.setattr(counting, "NAMED_BYTES", 20)
+    counter = counting.TextCounter(Text(), keep_terms=True)
+    for texts in (["aa bb"], ["cc dd aa"], ["ee"]):
+        counter.rows(pa.array(texts))
+    assert counter.terms_kept()[0] == ["aa", "bb", "cc", "dd"]  # which are all that have room
 
 
 def test_bytes_that_are_not_utf8_behind_other_pieces(monkeypatch):

@@ -1,7 +1,6 @@
-"""Whole numbers with more digits than a float holds: exact, or refused."""
+"""Whole numbers with more digits than a float holds: in memory, as groups and as labels."""
 
 import json
-from io import BytesIO
 
 import numpy as np
 import pandas as pd
@@ -9,11 +8,10 @@ import pyarrow as pa
 import pytest
 import scipy.sparse as sp
 
-from linsep import LinearRegression, LogisticRegression, Perceptron, open_source
+from linsep import LinearRegression, Perceptron, open_source
 from linsep.describing.describing import Description
 from linsep.distributed.collections import _rows
 from linsep.errors import DataError
-from linsep.rewriting import write_svmlight
 from linsep.sources import ArraySource
 from refusals import refused
 
@@ -32,49 +30,6 @@ def write_tables(folder, frame):
     frame.to_json(folder / "t.jsonl", orient="records", lines=True)
     frame.to_parquet(folder / "t.parquet", index=False)
     frame.to_feather(folder / "t.arrow")
-
-
-FORMATS = ["csv", "jsonl", "parquet", "arrow"]
-
-
-TEXTS = {
-    "svm": "".join(f"{1 - 2 * (k // 60)} 1:{x}  # 2:{x}\n" for k, x in enumerate(STAMPS)),
-    "vw": "".join(f"{1 - 2 * (k // 60)} |n a:{x}\n" for k, x in enumerate(STAMPS)),
-}
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("long")
-    few = np.arange(120.0) % 7
-    write_tables(folder, pd.DataFrame({"stamp": STAMPS, "again": STAMPS, "x": few, "y": Y}))
-    for ending, text in TEXTS.items():
-        (folder / f"t.{ending}").write_text(text)
-    return folder
-
-
-def source_of(folder, ending, **options):
-    how = {"target": "y"} if ending in FORMATS else {}
-    return open_source(folder / f"t.{ending}", **how, **options)
-
-
-@pytest.mark.parametrize("ending", FORMATS)
-def test_tables_are_refused_where_a_number_would_be_rounded(folder, ending):
-    for learn, scale in ((LogisticRegression().fit, "none"), (Perceptron().fit, "standard")):
-        with refused(DataError, "not-exact", column="stamp"):
-            learn(source_of(folder, ending, scale=scale))
-
-
-@pytest.mark.parametrize("ending", TEXTS)
-def test_sparse_text_is_refused_where_a_number_would_be_rounded(folder, ending):
-    source = source_of(folder, ending)
-    for read in (Perceptron().fit, lambda source: list(source.exactly())):
-        with refused(DataError, "not-exact"):
-            read(source)
-    with refused(DataError, "not-exact"):
-        Description([str(folder / f"t.{ending}")]).read()
-    with refused(DataError, "not-exact"):
-        write_svmlight(source, BytesIO())
 
 
 @pytest.mark.parametrize(
@@ -119,7 +74,9 @@ def test_rows_in_memory_are_refused_where_a_number_would_be_rounded():
         Perceptron().fit(ArraySource(STAMPS[:, None], Y))
 
 
-def test_describe_leaves_them_out(folder):
-    found = Description([str(folder / "t.csv")], target="y").read()
+def test_describe_leaves_them_out(tmp_path):
+    frame = pd.DataFrame({"stamp": STAMPS, "again": STAMPS, "x": np.arange(120.0) % 7, "y": Y})
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    found = Description([str(tmp_path / "t.csv")], target="y").read()
     assert found["left_out"] == found["separable"]["without"] == ["stamp", "again"]
     json.dumps(found)

@@ -124,7 +124,6 @@ REFUSED = {
     "all skipped": (b"a,y\n1,2\n", {"skip_rows": 9}, "no-rows"),
     "no comment": (b"a,y\n1,2\n", {"comment": " "}, "bad-option"),
     "marks": (b"a,y\n1,2\n", {"decimal": ",", "thousands": ","}, "conflict"),
-    "long": (b"a,y\n9.007.199.254.740.993,2\n", {"decimal": ",", "thousands": "."}, "not-exact"),
     "a letter": (b"a,y\n1,2\n", {"decimal": "x"}, "bad-option"),
     "no such": (b"a,y\n1,2\n", {"numeric": "b*"}, "unknown-column"),
     "twice": (b"a,y\n1,2\n", {"numeric": "a", "date": "?"}, "conflict"),

@@ -1,5 +1,6 @@
 """Learning from files when something goes wrong on the way: never other weights than in memory."""
 
+import errno
 import gc
 import threading
 
@@ -12,7 +13,7 @@ import linsep.rows.stored
 from linsep import Perceptron, open_source
 from linsep.errors import DataError, LinsepError
 from linsep.sources import ArraySource
-from linsep.sources.row_cache import RowCacheError, RowCacheWriter
+from linsep.sources.row_cache import RowCacheWriter
 from refusals import refused
 from whole_files import load_svmlight
 
@@ -124,9 +125,8 @@ def test_a_damaged_cache_changes_nothing(file, tmp_path, where, options):
 def test_without_room_only_unshuffled_passes_go_on(file, tmp_path, monkeypatch, call):
     path, cache = file(LATE), tmp_path / "cache"
 
-    def full(writer, *arguments, **about):
-        writer.abort()
-        raise RowCacheError("The cache cannot be written: no space left.")
+    def full(writer, *arguments):
+        raise OSError(errno.ENOSPC, "no space left")
 
     monkeypatch.setattr(RowCacheWriter, call, full)
     learned = from_file(path, cache, shuffle=False)
@@ -134,7 +134,7 @@ def test_without_room_only_unshuffled_passes_go_on(file, tmp_path, monkeypatch, 
     assert weights(learned) == weights(expected)
     assert learned.training_accuracy_ == expected.score(*load_svmlight(path))
     for options in ({}, {"shuffle": False, "early_stopping": True}):
-        with refused(RowCacheError, "cannot-write"):
+        with refused(LinsepError, "cannot-write"):
             from_file(path, cache, **options)
     assert list((cache / "linsep-rows").iterdir()) == []
 
@@ -142,7 +142,7 @@ def test_without_room_only_unshuffled_passes_go_on(file, tmp_path, monkeypatch, 
 def test_places_where_no_cache_can_be(file, tmp_path, monkeypatch):
     path = file(Y)
     (tmp_path / "taken").write_text("a file, not a folder")
-    with refused(RowCacheError, "cannot-write"):
+    with refused(LinsepError, "cannot-write"):
         from_file(path, tmp_path / "taken")
     same = from_file(path, tmp_path / "taken", shuffle=False)
     assert weights(same) == weights(in_memory(path, shuffle=False))
@@ -151,7 +151,7 @@ def test_places_where_no_cache_can_be(file, tmp_path, monkeypatch):
         raise FileNotFoundError(2, "No usable temporary directory found")
 
     monkeypatch.setattr("linsep.rows.source_stream.scratch_folder", nowhere)
-    with refused(RowCacheError, "cannot-write"):
+    with refused(LinsepError, "cannot-write"):
         from_file(path)
 
 

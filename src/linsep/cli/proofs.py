@@ -35,8 +35,8 @@ from linsep.sources.tables.reading_options import OF_CSV
 from linsep.validation.checks import of_features
 from linsep.words import escaped
 
-#: added for numbers read from text
-NEAREST = "; decimals in text are rounded to the nearest double"
+#: added for numbers of files
+NEAREST = "; numbers of files are the nearest doubles"
 #: most characters of a difference that are shown
 MOST_TEXT = 200
 #: what JSON has of a total distance
@@ -179,8 +179,7 @@ def verify(
             rows = read_whole(source)
             labels = output.labels_text(sorted(rows.labels))
             lines += [("labels", labels), ("sha256", rows.sha256())]
-    if source.is_text:
-        lines = [(heading, text + NEAREST * (text == AS_STORED)) for heading, text in lines]
+    lines = [(heading, text + NEAREST * (text == AS_STORED)) for heading, text in lines]
     if as_json:
         output.print_json({"holds": checked.holds, "reason": checked.reason, "claim": lines})
         raise click.exceptions.Exit(0 if checked else 1)

@@ -1,6 +1,4 @@
-"""Loops that count the n-grams of texts, by hashed columns or by a vocabulary, and keep some hashed
-terms to explain columns.
-"""
+"""Loops that count the n-grams of texts, by hashed columns or by a vocabulary, which they learn."""
 
 from typing import Any, NamedTuple
 
@@ -14,86 +12,10 @@ U = np.uint64
 ZERO, ONE, THREE, FOUR = U(0), U(1), U(3), U(4)
 
 
-class KeptTerms(NamedTuple):
-    """Some terms of each hashed column, to explain it.
-
-    ``hashes``, uint32 of shape (4 * columns,), are in order of appearance, 0 for free slots;
-    ``pool`` has the bytes of the terms, which end at ``ends``; ``size`` counts terms and bytes.
-    """
-
-    hashes: Any
-    pool: Any
-    ends: Any
-    columns: Any
-    size: Any
-
-
-class NewTerms(NamedTuple):
-    """Terms that may be new to :class:`KeptTerms`, in order of appearance, some of them repeatedly.
-
-    ``recent`` has hashes of terms in this object, uint32, each at the index of its lowest bits.
-    """
-
-    recent: Any
-    hashes: Any
-    columns: Any
-    pool: Any
-    ends: Any
-    size: Any
-
-
 @exact
 def hash_of(data):
     """Return the 32-bit MurmurHash3 of ``data`` without its last four bytes."""
     return murmur(data, ZERO, U(data.size - 4), ZERO)
-
-
-@inlined
-def is_known(seen, column, h):
-    """Return whether a term of a column is kept, or its column is full."""
-    hashes, place = seen.hashes, U(column) * FOUR
-    # All places are in one line of the cache: to look at each is faster than to choose.
-    return (
-        (hashes[place] == h)
-        | (hashes[place + ONE] == h)
-        | (hashes[place + U(2)] == h)
-        | (hashes[place + THREE] == h)
-        | (hashes[place + THREE] != 0)
-    )
-
-
-@inlined
-def add_new_term(news, column, h, out, begin, end):
-    """Add a term to the news, unless it is there already or there is no space."""
-    recent = U(h) & U(news.recent.size - 1)
-    term, size = news.size[0], news.size[1]
-    if news.recent[recent] == h or term == news.columns.size or size + end - begin > news.pool.size:
-        return
-    news.recent[recent] = h
-    news.hashes[term], news.columns[term] = h, column
-    for k in range(end - begin):
-        news.pool[size + k] = out[begin + k]
-    news.ends[term + 1] = size + end - begin
-    news.size[0], news.size[1] = term + 1, size + end - begin
-
-
-@exact
-def keep_new_terms(seen, news):
-    """Keep the unknown terms of the news, unless their column or the memory is full."""
-    for k in range(news.size[0]):
-        column, h = news.columns[k], news.hashes[k]
-        begin, length = news.ends[k], news.ends[k + 1] - news.ends[k]
-        term, size = seen.size[0], seen.size[1]
-        full = term == seen.columns.size or size + length > seen.pool.size
-        if full or is_known(seen, column, h):
-            continue
-        place = 4 * column
-        while seen.hashes[place]:
-            place += 1
-        seen.hashes[place] = h
-        seen.pool[size : size + length] = news.pool[begin : begin + length]
-        seen.columns[term], seen.ends[term + 1] = column, size + length
-        seen.size[0], seen.size[1] = term + 1, size + length
 
 
 #: n-grams that are hashed at a time, while the memory where they are looked up comes
@@ -107,17 +29,10 @@ class TextColumns(NamedTuple):
     size: Any
 
 
-class GramBuffers(NamedTuple):
-    """Arrays for the hashes and columns of :data:`GRAMS_AT_ONCE` n-grams."""
-
-    hashes: Any
-    columns: Any
-
-
 class Grams(NamedTuple):
     """Some n-grams of ``length`` units of a text, ``number`` from unit ``first`` on.
 
-    Unit i is between edges ``step * i`` and ``step * i + 1``.
+    Unit i is between edges ``step * i`` and ``step * i + 1``; ``hashes`` is room for those.
     """
 
     edges: Any
@@ -125,17 +40,15 @@ class Grams(NamedTuple):
     first: int
     length: int
     number: int
-    room: GramBuffers
+    hashes: Any
 
 
 class ByHash(NamedTuple):
-    """Columns by hash; terms that ``seen`` lacks go to ``news``."""
+    """Columns by hash."""
 
     found: Any
     n_columns: int
     signed: bool
-    seen: Any
-    news: Any
 
 
 class ByVocabulary(NamedTuple):
@@ -183,24 +96,14 @@ def hash_of_gram(out, grams, k):
 
 @count_grams.when(ByHash)
 def _count_by_hash(sink, out, grams):
-    mask, size, watched = sink.n_columns - 1, U(sink.found.size[0]), sink.seen.hashes.size > 0
-    room = grams.room
+    mask, size = sink.n_columns - 1, U(sink.found.size[0])
     for k in range(U(grams.number)):
         h = np.int64(hash_of_gram(out, grams, k))
         negative = h >= 0x80000000
         column = 0x100000000 - h if negative else h
         column = column & mask if sink.n_columns & mask == 0 else column % sink.n_columns
         sink.found.keys[size + k] = (column << 1) | (sink.signed & negative)
-        room.hashes[k], room.columns[k] = h, column
-        if watched:
-            prefetch(sink.seen.hashes, U(column) * FOUR)
     sink.found.size[0] += grams.number
-    if watched:
-        for k in range(U(grams.number)):
-            key, place = max(room.hashes[k], np.uint32(1)), room.columns[k]
-            if not is_known(sink.seen, place, key):
-                begin, end = place_of(grams, k)
-                add_new_term(sink.news, place, key, out, begin, end)
 
 
 @inlined
@@ -230,7 +133,7 @@ def hash_all(words, out, grams):
     mask = U(words.places.size - 1)
     for k in range(U(grams.number)):
         h = hash_of_gram(out, grams, k)
-        grams.room.hashes[k] = h
+        grams.hashes[k] = h
         prefetch(words.places, h & mask)
 
 
@@ -240,7 +143,7 @@ def _count_by_vocabulary(sink, out, grams):
     size = sink.found.size[0]
     for k in range(U(grams.number)):
         begin, end = place_of(grams, k)
-        term = find_term(sink.words, grams.room.hashes[k], out, begin, end)
+        term = find_term(sink.words, grams.hashes[k], out, begin, end)
         if term >= 0:
             sink.found.keys[U(size)] = term << 1
             size += 1
@@ -254,7 +157,7 @@ def _count_new_terms(sink, out, grams):
         if sink.size[2]:
             return
         begin, end = place_of(grams, k)
-        add_term(sink, grams.room.hashes[k], out, begin, end)
+        add_term(sink, grams.hashes[k], out, begin, end)
 
 
 @inlined
@@ -303,12 +206,6 @@ def take_grams(sink, cutting, out, edges, units, room):
         first = last
 
 
-@inlined
-def room_for_grams():
-    """Return buffers for the hashes and columns of a batch of n-grams."""
-    return GramBuffers(np.empty(GRAMS_AT_ONCE, np.uint32), np.empty(GRAMS_AT_ONCE, np.int64))
-
-
 @exact
 def learn_terms(texts, first, cutting, words):
     """Add the terms of texts from number ``first`` on to a vocabulary.
@@ -317,7 +214,11 @@ def learn_terms(texts, first, cutting, words):
     texts; and ``-1 - byte`` where a text is not valid UTF-8, or 0.
     """
     room = GROWTH * longest(texts, first) + 8
-    out, edges, hashed = np.empty(room, np.uint8), np.empty(room + 1, np.int64), room_for_grams()
+    out, edges, hashed = (
+        np.empty(room, np.uint8),
+        np.empty(room + 1, np.int64),
+        np.empty(GRAMS_AT_ONCE, np.uint32),
+    )
     for i in range(first, texts.offsets.size - 1):
         units = cut(texts.data, texts.offsets[i], texts.offsets[i + 1], cutting, out, edges)
         if units < 0:
@@ -332,7 +233,7 @@ def learn_terms(texts, first, cutting, words):
 @exact
 def add_terms(texts, words):
     """Add distinct terms, eight more bytes after the last, to a vocabulary with space for them."""
-    room, n_terms = room_for_grams(), texts.offsets.size - 1
+    room, n_terms = np.empty(GRAMS_AT_ONCE, np.uint32), texts.offsets.size - 1
     for first in range(0, n_terms, GRAMS_AT_ONCE):
         number = min(GRAMS_AT_ONCE, n_terms - first)
         count_grams(words, texts.data, Grams(texts.offsets, 1, first, 1, number, room))
@@ -354,9 +255,7 @@ def with_keys(sink, found):
     """Return a counter of n-grams with another buffer for the keys of a text."""
 
 
-with_keys.when(ByHash)(
-    lambda sink, found: ByHash(found, sink.n_columns, sink.signed, sink.seen, sink.news)
-)
+with_keys.when(ByHash)(lambda sink, found: ByHash(found, sink.n_columns, sink.signed))
 with_keys.when(ByVocabulary)(lambda sink, found: ByVocabulary(found, sink.words))
 
 
@@ -384,7 +283,11 @@ def count_terms(texts, cutting, sink, n_columns):
     """
     n_texts = texts.offsets.size - 1
     room = GROWTH * longest(texts, 0) + 8
-    out, edges, hashed = np.empty(room, np.uint8), np.empty(room + 1, np.int64), room_for_grams()
+    out, edges, hashed = (
+        np.empty(room, np.uint8),
+        np.empty(room + 1, np.int64),
+        np.empty(GRAMS_AT_ONCE, np.uint32),
+    )
     starts = np.zeros(n_texts + 1, np.int64)
     most = 1024 + (texts.offsets[-1] - texts.offsets[0]) // 8
     values, columns = np.empty(most), np.empty(most, np.int32)

@@ -11,7 +11,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from linsep.errors import DataError, Hint
-from linsep.sources.exact import EXACT
 from linsep.sources.tables.columns import (
     check_target,
     column_types,
@@ -32,6 +31,7 @@ from linsep.sources.tables.table_file import (
     rows_at_once,
     text_codes,
 )
+from linsep.validation.checks import EXACT
 
 #: kinds of columns that can be features
 USABLE = ("text", "number", "bool", "int")

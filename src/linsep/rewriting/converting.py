@@ -13,10 +13,8 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import scipy.sparse as sp
 
-from linsep.batches import Batch
-from linsep.errors import DataError
+from linsep.errors import DataError, hint
 from linsep.sources.base import Source
-from linsep.sources.exact import WholeNumbers
 from linsep.sources.tables.columns import (
     check_column,
     column_types,
@@ -25,9 +23,11 @@ from linsep.sources.tables.columns import (
     first_rows,
     no_feature,
 )
+from linsep.sources.tables.encoding import forbid
 from linsep.sources.tables.files import FilesInOrder, kinds_in, rechunked
-from linsep.sources.tables.table_file import TableFile, reading, rows_at_once
+from linsep.sources.tables.table_file import TableFile, numbers_in, reading, rows_at_once
 from linsep.sources.tables.text_file import ARROW_TYPES
+from linsep.validation.checks import EXACT
 
 #: most features of sparse rows, each of which becomes a column
 MOST_FEATURES = 10_000
@@ -59,6 +59,10 @@ class Table(FilesInOrder):
         if not types:
             raise DataError(f"{path} has no columns left to write.", code="no-columns", path=path)
         codes = dict.fromkeys(self._codes(types), pa.string())
+        #: columns of text that seem to be whole numbers
+        self._whole = [] if self._first.typed else [
+            name for name, kind in types.items() if pa.types.is_integer(kind) and name not in codes
+        ]  # fmt: skip
         for name, kind in types.items() if not self._first.typed else ():
             family = "text" if pa.types.is_temporal(kind) else family_of(kind)
             if family is None:
@@ -83,13 +87,17 @@ class Table(FilesInOrder):
         columns, schema = self._columns, self._schema
         for each in self.each_file():
             kinds_in(each, columns, False, self._first.path)
-            exact, start = None if each.typed else WholeNumbers(each), 0
             kinds = {field.name: family_of(field.type) or "text" for field in schema}
             rows = rows_at_once(len(kinds), _VALUES, _VALUES)
+            start = 0
             for table in rechunked(each.chunks(kinds, columns.exclude), rows):
-                if exact is not None:
-                    numbers, every = table.select(list(columns.numeric)), np.arange(table.num_rows)
-                    exact.check(start, numbers, every)
+                for name in self._whole:
+                    far, place = np.abs(numbers_in(table, name)) >= EXACT, each.places_from(start)
+                    said, leave = (
+                        "has too many digits",
+                        hint("leave it out with {}", exclude=[name]),
+                    )
+                    forbid(far, place, name, said, leave, code="not-exact")
                 start += table.num_rows
                 with reading(each.path, f"of the types in {self._first.path}"):
                     whole = table.cast(schema)
@@ -112,7 +120,7 @@ def _columns(source: Source) -> Iterator[pa.Table]:
     named by its number. The source is read twice, first for its width.
     """
     width, labeled = 0, True
-    for batch in unrounded(source):
+    for batch in source.batches():
         width, labeled = max(width, batch.X.shape[1]), labeled and batch.y is not None
         if width > MOST_FEATURES:
             raise DataError(
@@ -138,7 +146,7 @@ def write_svmlight(source: Source, file: Any) -> tuple[int, list[str]]:
     is then read twice.
     """
     rows, labels, numbers = 0, np.empty(0), np.empty(0, int)
-    for batch in unrounded(source):
+    for batch in source.batches():
         y = np.asarray(batch.y)
         if y.dtype.kind not in "iuf":
             if not labels.size:
@@ -179,18 +187,3 @@ def svmlight_lines(X: sp.csr_matrix, y: np.ndarray) -> bytes:
     lines = pc.binary_join_element_wise(pa.array(y).cast(pa.string()), rows, " ")
     whole = pa.ListArray.from_arrays(pa.array([0, len(lines)], pa.int32()), lines)
     return pc.binary_join(whole, "\n")[0].as_buffer().to_pybytes() + b"\n"
-
-
-def unrounded(source: Source) -> Iterator[Batch]:
-    """Yield all rows of a source as floats; raise DataError for a number that no double equals."""
-    for batch in source.exactly(weightless=True):
-        X = batch.X
-        if X.dtype == object:
-            X = X.astype(np.float64)
-            for row, column in np.argwhere(X != batch.X)[:1].tolist():
-                raise DataError(
-                    source.where(batch.first + row) + f", {source.feature(column)} is "
-                    f"{batch.X[row, column]}, which is not exactly representable as float64",
-                    "shorten it", code="not-exact", value=batch.X[row, column],
-                )  # fmt: skip
-        yield batch._replace(X=X)

@@ -19,7 +19,7 @@ from linsep._system.interrupts import interruption_point, interrupts_deferred
 from linsep._system.threads import in_background
 from linsep.batches import NO_IMPORTANCE, Batch, weight_totals
 from linsep.compiled.rows import as_rows, packed
-from linsep.errors import DataError
+from linsep.errors import DataError, LinsepError, hint
 from linsep.rows.arrays import (
     ClassRuns,
     HoldOut,
@@ -35,7 +35,6 @@ from linsep.sources.base import Source
 from linsep.sources.limits import check_weights
 from linsep.sources.row_cache import (
     RowCache,
-    RowCacheError,
     RowCacheWriter,
     row_cache_path,
     row_folder,
@@ -182,14 +181,8 @@ class SourceStream(RowStream):
     def _writer(self) -> RowCacheWriter:
         if self._folder is not None:
             return RowCacheWriter(row_cache_path(self._folder, self._key), self._key)
-        try:
-            with interrupts_deferred():
-                self._temporary = scratch_folder()
-        except OSError as problem:
-            raise RowCacheError(
-                f"Rows cannot be kept in a temporary folder ({problem.strerror}): free space "
-                "there, or choose a cache folder.", code="cannot-write",
-            ) from None  # fmt: skip
+        with interrupts_deferred():
+            self._temporary = scratch_folder()
         return RowCacheWriter(Path(self._temporary.name) / "rows.rows", self._key)
 
     def _read(self) -> Generator[Batch, None, None]:
@@ -204,41 +197,44 @@ class SourceStream(RowStream):
         reading = in_background(self.source.batches())
         try:
             for given in reading:
-                batch = given._replace(X=tidy(given.X)) if self._lengths else given
-                numbers = self._numbers(batch, reading)
-                self._totals = weight_totals(self._totals, numbers, batch.importance)
+                X, y = tidy(given.X) if self._lengths else given.X, self._numbers(given, reading)
+                batch = given._replace(X=X, y=y)
+                self._totals = weight_totals(self._totals, y, batch.importance)
                 if self._fraction is not None and batch.groups is not None:
                     self._groups.append(held_groups(batch.groups, self._fraction, self.seed))
                 offsets += [] if batch.offset is None else [batch.offset]
-                rows, self.n_features = rows + len(numbers), max(self.n_features, batch.X.shape[1])
+                rows, self.n_features = rows + batch.size, max(self.n_features, batch.X.shape[1])
                 check_weights(self.source, self.n_features, len(self.classes))
-                with self._keeping():
+                with self._keeping(keeper):
                     if self.keep:
                         keeper.keep(batch)
-                yield batch._replace(y=numbers)
+                yield batch
             if rows == 0:
                 raise DataError(f"{self.source.name} has no rows to train on.", code="no-rows")
             self.n_rows = rows
             self.offsets = np.concatenate(offsets) if offsets else None
-            with self._keeping():
+            with self._keeping(keeper):
                 if self.keep:
-                    kept = keeper.finish(self.n_features, self.source)
-                    if isinstance(kept, Batch):
-                        kept = kept._replace(y=self.book.numbers(kept.y))
-                    self._kept = kept
+                    self._kept = keeper.finish(self.n_features, self.book.labels, self.source)
         except BaseException:
             reading.close()
             keeper.abort()
             raise
 
     @contextmanager
-    def _keeping(self) -> Iterator[None]:
+    def _keeping(self, keeper: Keeper) -> Iterator[None]:
         """Keep no rows if the disk is full and they can be read again in order."""
         try:
             yield
-        except RowCacheError:
+        except OSError as problem:
+            keeper.abort()
             if self.shuffle or self._fraction is not None:
-                raise
+                said = f"Parsed rows cannot be kept in {self._folder or 'a temporary folder'}"
+                raise LinsepError(
+                    f"{said} ({problem.strerror})", "free some space there",
+                    hint("choose another folder with {}", cache=None),
+                    code="cannot-write", path=self._folder,
+                ) from problem  # fmt: skip
             self.keep = False
 
     def _numbers(self, batch: Batch, reading: Generator[Batch, None, None]) -> np.ndarray:

@@ -13,7 +13,7 @@ from linsep.compiled.loop import BLOCK, interleave
 from linsep.errors import LinsepError
 from linsep.rows.arrays import SMALL, block_sizes, permuted, shuffled
 from linsep.sources.base import Source
-from linsep.sources.row_cache import RowCache, RowCacheWriter, footer_of
+from linsep.sources.row_cache import RowCache, RowCacheWriter
 
 #: smallest array with a memory map of its own: a process may have some 65,000 maps
 LARGE = 1 << 20
@@ -46,8 +46,8 @@ class StartAgain(LinsepError):
 
 
 class Keeper:
-    """Keeps the batches of the first pass: up to ``memory_bytes`` in memory, beyond that all in a
-    row cache created by ``writer()``.
+    """Keeps the batches of the first pass, whose y are numbers of labels: up to ``memory_bytes`` in
+    memory, beyond that all in a row cache created by ``writer()``.
     """
 
     def __init__(self, writer: Callable[[], RowCacheWriter], memory_bytes: int):
@@ -57,7 +57,7 @@ class Keeper:
         self._row_cache: RowCacheWriter | None = None
 
     def keep(self, batch: Batch) -> None:
-        """Keep the rows of one batch; on RowCacheError no file is left."""
+        """Keep the rows of one batch."""
         if self._row_cache is not None:
             self._row_cache.write(batch)
             return
@@ -69,10 +69,10 @@ class Keeper:
                 self._row_cache.write(part)
             self._parts = []
 
-    def finish(self, n_features: int, source: Source) -> RowCache | Batch:
+    def finish(self, n_features: int, labels: list[Any], source: Source) -> RowCache | Batch:
         """Return the finished row cache, or all rows in memory."""
         if self._row_cache is not None:
-            return self._row_cache.commit(n_features, **footer_of(source))
+            return self._row_cache.commit(n_features, labels, source)
         return joined(self._parts, n_features)
 
     def abort(self) -> None:

@@ -7,8 +7,7 @@ has the options, ``columns`` the type and role of each column, ``spellings`` how
 dates are written, ``encoding`` its features, after a survey of all rows, and ``formulas`` those of
 a formula; each format has its own module. ``text`` turns words into features. ``row_cache`` keeps
 parsed rows on disk, and reads such a file as a source. ``formats`` has names, compressions and
-opened files; ``exact`` has numbers that floats cannot represent. ``remote`` reads files of servers
-through fsspec, and sees what changed.
+opened files. ``remote`` reads files of servers through fsspec, and sees what changed.
 """
 
 import lazy_loader

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from linsep.batches import Batch
+from linsep.batches import Batch, weighed
 from linsep.certificate.canonical import exact_rows
 from linsep.errors import DataError
 from linsep.sources.base import Source
@@ -60,9 +60,9 @@ class ArraySource(Source):
         refuse_rounded(self._X, codes=GAPS)
         return self._batches_of(self._X)
 
-    def _read_exactly(self) -> Iterator[Batch]:
+    def exactly(self) -> Iterator[Batch]:
         floats = getattr(self._given, "dtype", None) in (np.float32, np.float64)
-        return self._read() if floats else self._batches_of(exact_rows(self._given))
+        return weighed(self._read() if floats else self._batches_of(exact_rows(self._given)))
 
     def _batches_of(self, rows: Any) -> Iterator[Batch]:
         for first in range(0, rows.shape[0], self._batch_rows):

@@ -38,8 +38,6 @@ class Source(ABC):
     max_features: int | None = None
     #: format: arrays, svmlight, csv, ...
     kind: str = ""
-    #: whether its numbers are text, read as the nearest doubles
-    is_text: bool = False
     #: number of rows, None before they have all been read
     n_rows: int | None = None
     #: rows left out in the last reading, because of missing values
@@ -82,9 +80,6 @@ class Source(ABC):
     def _read(self) -> Iterator[Batch]:
         raise NotImplementedError
 
-    def _read_exactly(self) -> Iterator[Batch]:
-        return self._read()
-
     def _place(self, row: int) -> str:
         raise NotImplementedError
 
@@ -93,14 +88,12 @@ class Source(ABC):
         self._proving = False
         return self._read()
 
-    def exactly(self, weightless: bool = False) -> Iterator[Batch]:
-        """Yield the rows with every number as in the file.
-
-        X is an array of Python numbers if float64 cannot represent a number of the batch. Rows of
-        weight 0, which do not matter to proofs, are left out unless ``weightless``.
+    def exactly(self) -> Iterator[Batch]:
+        """Yield the rows for proofs, without those of weight 0, which do not matter to them; rows
+        in memory as arrays of Python numbers where they have more digits than float64.
         """
-        self._proving = not weightless
-        return self._read_exactly() if weightless else weighed(self._read_exactly())
+        self._proving = True
+        return weighed(self._read())
 
     def where(self, row: int) -> str:
         """Return the place of a row (0-based, of the last reading), for errors: it may read the

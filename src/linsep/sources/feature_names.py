@@ -92,7 +92,7 @@ def _name_of_word(
     if at not in seen:
         return f"{shown}:column {at}", 1
     signed = stored["settings"]["alternate_sign"]
-    (term, sign), *others = [(term, sign_of(term) if signed else 1) for term in seen[at]]
+    (term, sign), *others = [(term, sign_of(term) if signed else 1) for term in seen[at][:4]]
     same = [("" if other == sign else "-") + name for name, other in others]
     more = f" (shares its column with {', '.join(same)})" if same else ""
     return f"{shown}:{term}{more}", sign

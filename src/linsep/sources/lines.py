@@ -16,7 +16,6 @@ from linsep.batches import Batch
 from linsep.compiled.scanners.numbers import PADDING
 from linsep.errors import DataError, Located, NoRows, hint, refuse
 from linsep.sources.base import Source, as_matrix
-from linsep.sources.exact import check_written, far_rows
 from linsep.sources.formats import DAMAGE, damage, opened
 from linsep.sources.limits import MAX_LINE, check_growth, line_too_long
 from linsep.sources.remote.file import File, Unchanged, located
@@ -171,15 +170,8 @@ class ScannedFiles(Source):
     processor, at most 8), while one more reads; a line may have ``max_line`` bytes.
     """
 
-    is_text = True
     #: a line as it should be, for messages
     example: str
-    #: matches the name and the digits of each feature of a line whose value is a whole number, and
-    #: how such a feature is named
-    written: re.Pattern[str]
-    called: str
-    #: what ends the features of a line, if text follows them
-    comment = b"\n"
     #: matches the beginning of a line that holds a row
     row: re.Pattern[bytes]
 
@@ -224,19 +216,13 @@ class ScannedFiles(Source):
         return 0 if self._reader is None else self._reader.position
 
     def _read(self) -> Iterator[Batch]:
-        lines, passed, first = self._data_lines(), 0, 0
+        first = 0
         with closing(self._parts()) as parts:
             for part in parts:
                 self._width, y = max(self._width, part.width), part.labels
                 X = as_matrix(part.values, part.columns, part.starts, self._width)
                 if part.importance is not None:
                     self.weighted = self.weighted or bool((part.importance != 1).any())
-                for row in far_rows(X):
-                    file, number, line = next(islice(lines, first + row - passed, None))
-                    passed = first + row + 1
-                    place = f"{self.paths[file]} line {number + 1}"
-                    text = line.partition(self.comment)[0].decode(errors="replace")
-                    check_written(place, self.called, text, self.written)
                 if y.size:
                     yield Batch(X, None if np.isnan(y).any() else y, first, part.importance)
                 first += y.size

@@ -84,8 +84,7 @@ class SvmlightSource(ScannedFiles):
 
     kind = "svmlight"
     example = "+1 3:0.5 17:1"
-    written, called = re.compile(r"([0-9]+):([-+]?[0-9]+)(?=\s|$)"), "feature {}"
-    comment, row = b"#", re.compile(rb"^[ \t]*[^ \t\r\n#]", re.MULTILINE)
+    row = re.compile(rb"^[ \t]*[^ \t\r\n#]", re.MULTILINE)
 
     def __init__(
         self, paths: Sequence[str | File], *, index_base: int | None = None,

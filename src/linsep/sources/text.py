@@ -24,13 +24,10 @@ from linsep.compiled.rows import read_only
 from linsep.compiled.text_counting import (
     ByHash,
     ByVocabulary,
-    KeptTerms,
-    NewTerms,
     TextColumns,
     Vocabulary,
     add_terms,
     count_terms,
-    keep_new_terms,
     learn_terms,
     rebuilt,
     weigh_rows,
@@ -259,15 +256,14 @@ class NotUtf8(ValueError):
 
 
 class TextCounter:
-    """Turns texts into rows of numbers; ``keep_terms`` keeps terms of hashed columns, in bounded
-    memory.
+    """Turns texts into rows of numbers; ``keep_terms`` keeps the terms of the first texts, which
+    name hashed columns.
 
     Attributes
     ----------
     terms : list of str, the vocabulary in the order of its columns; None if hashed or not learned
     idf : array of shape (columns,), empty unless they are used and learned
     n_texts : number of texts learned from
-    seen : SeenTerms or None
     """
 
     def __init__(self, settings: Text, keep_terms: bool = False):
@@ -276,8 +272,10 @@ class TextCounter:
         self.idf, self.n_texts = np.empty(0), 0
         self.document_frequencies = np.empty(0, np.int64)
         hashed = not settings.vocabulary
-        self.seen = SeenTerms(settings.n_features) if keep_terms and hashed else None
-        self._words = empty_vocabulary()
+        self.keeps_terms = keep_terms and hashed
+        #: bytes of texts whose terms are still to be kept
+        self._unread = NAMED_BYTES * self.keeps_terms
+        self._words = empty_vocabulary(*[MOST_NAMES, NAMED_BYTES] * self.keeps_terms)
         table, unit = code_point_table(settings.lowercase), ANALYZERS[settings.analyzer]
         self._cutting = Cutting(table, unit, *settings.ngram_range)
         if settings.use_idf and hashed:
@@ -369,28 +367,34 @@ class TextCounter:
 
     def rows(self, column: TextColumn) -> sp.csr_matrix:
         """Return the rows of texts; NotUtf8 for bytes that are not text."""
+        for _, piece in _pieces(column):
+            if self._unread <= 0:
+                break
+            self._unread -= piece.nbytes
+            learn_terms(self._texts(piece), 0, self._cutting, self._words)  # until there is no room
         return as_matrix(*self._counted(column), self.n_columns)
+
+    def terms_kept(self) -> list[Any]:
+        """Return terms of hashed columns and the column of each, by first appearance, as JSON."""
+        terms = _as_arrow(self._words.pool, self._words.ends[: self._words.size[0] + 1])
+        found = self._words.hashes[: len(terms)].astype(np.int64)
+        columns = np.where(found < 1 << 31, found, (1 << 32) - found) % self.n_columns
+        return [terms.to_pylist(), columns.tolist()]
 
     def _counted(self, column: TextColumn) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return weighed counts, columns and starts of rows, made by all threads."""
-        nothing = np.empty(0), np.empty(0, np.int32), np.empty(0, np.int64), None
+        nothing = np.empty(0), np.empty(0, np.int32), np.empty(0, np.int64)
         with ThreadPoolExecutor(thread_count()) as pool:
             found = [nothing, *pool.map(self._count_piece, _pieces(column))]
-            *parts, news = zip(*found, strict=True)
-            values, columns, sizes = pool.map(np.concatenate, parts)
-        for new in news[1:] if self.seen is not None else ():
-            keep_new_terms(self.seen.arrays, new)  # type: ignore[union-attr] # as far as possible
+            values, columns, sizes = pool.map(np.concatenate, zip(*found, strict=True))
         return values, columns, np.append(0, np.cumsum(sizes))
 
     def _count_piece(self, piece: tuple[int, pa.Array]) -> tuple[Any, ...]:
-        """Return weighed counts, columns, sizes of rows, and terms to be kept, of some texts."""
+        """Return weighed counts, columns and sizes of rows of some texts."""
         first, column = piece
         texts = self._texts(column)
         keys = TextColumns(np.empty(0, np.uint32), np.empty(0, np.int64))
-        kept = SeenTerms(0) if self.seen is None else self.seen
-        news = empty_news(0, 0) if self.seen is None else empty_news()
-        signed = self.settings.alternate_sign
-        sink: Any = ByHash(keys, self.n_columns, signed, kept.arrays, news)
+        sink: Any = ByHash(keys, self.n_columns, self.settings.alternate_sign)
         if self.settings.vocabulary:
             sink = ByVocabulary(keys, self._words)
         values, columns, starts, number, fault = count_terms(
@@ -404,7 +408,7 @@ class TextCounter:
             logs = np.log(np.abs(values), where=stored, out=np.zeros_like(values)) + 1.0
             values = np.where(stored, np.copysign(logs, values), 0.0)
         weigh_rows(values, columns, starts, self.idf, NORMS[self.settings.norm])
-        return values, columns, np.diff(starts), news
+        return values, columns, np.diff(starts)
 
     def _texts(self, column: pa.Array) -> Texts:
         texts = texts_of(column)
@@ -464,6 +468,8 @@ def code_point_table(lowercase: bool) -> np.ndarray:
     return (4 * lower + kinds[lower]).astype(np.int32)
 
 
+#: most terms that name hashed columns, and bytes of the texts that have them
+MOST_NAMES, NAMED_BYTES = 1 << 19, 1 << 23
 #: most terms of a vocabulary while it is learned, and their bytes
 MOST_TERMS, MOST_BYTES = 1 << 22, 1 << 27
 _TERMS, _BYTES = 1 << 12, 1 << 16
@@ -509,40 +515,6 @@ def _grown(words: Vocabulary) -> Vocabulary:
     more.size[2] = 0
     rebuilt(more.places, more.hashes, size)
     return more
-
-
-#: terms that one thread finds before they are kept, and their bytes
-MOST_NEWS, NEWS_BYTES = 1 << 17, 1 << 21
-#: terms kept of all columns, and their bytes
-MOST_SEEN, MOST_SEEN_BYTES = 1 << 19, 1 << 23
-
-
-def empty_news(terms: int = MOST_NEWS, n_bytes: int = NEWS_BYTES) -> NewTerms:
-    return NewTerms(
-        recent=np.zeros(1 << 16, np.uint32), hashes=np.empty(terms, np.uint32),
-        columns=np.empty(terms, np.int32), pool=np.empty(n_bytes, np.uint8),
-        ends=np.zeros(terms + 1, np.int64), size=np.zeros(2, np.int64),
-    )  # fmt: skip
-
-
-class SeenTerms:
-    """The first four terms of each of ``n_columns`` hashed columns, until memory is full."""
-
-    def __init__(self, n_columns: int):
-        # Columns beyond have none, so that memory stays bounded whatever the number of columns.
-        known = n_columns if n_columns <= MOST_SEEN else 0
-        terms, n_bytes = (MOST_SEEN, MOST_SEEN_BYTES) if known else (0, 0)
-        self.arrays = KeptTerms(
-            hashes=np.zeros(4 * known, np.uint32), pool=np.zeros(n_bytes, np.uint8),
-            ends=np.zeros(terms + 1, np.int64), columns=np.zeros(terms, np.int32),
-            size=np.zeros(2, np.int64),
-        )  # fmt: skip
-
-    def listed(self) -> list[Any]:
-        """Return the terms and the column of each, in order of appearance, as plain JSON."""
-        size = int(self.arrays.size[0])
-        terms = _as_arrow(self.arrays.pool, self.arrays.ends[: size + 1])
-        return [terms.to_pylist(), self.arrays.columns[:size].tolist()]
 
 
 def described(words: dict[str, Any]) -> str:

@@ -93,7 +93,6 @@ class VwSource(ScannedFiles):
 
     kind = "vw"
     example = "1 | a b:0.5"
-    written, called = re.compile(r"(\S+?):([-+]?[0-9]+)(?=[\s|]|$)"), "feature '{}'"
     row = re.compile(rb"[ \t\r]*[^ \t\r]")
 
     def __init__(

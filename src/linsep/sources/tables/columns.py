@@ -581,7 +581,7 @@ def to_recipe(columns: Columns) -> dict[str, Any]:
     if columns.formula is not None:
         found["formula"] = columns.formula.to_json()
     if columns.words:
-        seen = {name: c.seen.listed() for name, c in columns.words.items() if c.seen is not None}
+        seen = {name: c.terms_kept() for name, c in columns.words.items() if c.keeps_terms}
         found["words"] = {name: counter.to_json() for name, counter in columns.words.items()}
         found["seen"] = columns.seen or seen
     return found

@@ -20,7 +20,6 @@ import scipy.sparse as sp
 
 from linsep.batches import Batch
 from linsep.errors import DataError, Hint, hint
-from linsep.sources.exact import EXACT, not_exact, rounded_cells
 from linsep.sources.formats import FILLED
 from linsep.sources.tables.columns import NONE, UNKNOWN, Columns, Key, Product
 from linsep.sources.tables.spellings import NO_NUMBER, canonical
@@ -32,7 +31,7 @@ from linsep.sources.tables.table_file import (
     plain_values,
     text_codes,
 )
-from linsep.validation.checks import check_counts
+from linsep.validation.checks import EXACT, check_counts
 
 #: most characters of a label
 LONGEST_LABEL = 1000
@@ -58,23 +57,16 @@ class Encoder:
 
     def __init__(self, columns: Columns, wanted: bool):
         self.columns = columns
-        #: the columns of numbers that have one of 2^53 or more in the last table
-        self.far = list[str]()
         #: unknown values met, and missing ones that were replaced, by column
         self.unseen, self.filled = Counter[str](), Counter[str]()
         #: classes of all rows, and of those that miss no value, where others are left out
         self.met, self.kept = set[Any](), set[Any]()
         self._wanted, self._labels_needed = wanted, wanted and columns.successes is None
 
-    def encode(
-        self, table: pa.Table, place: Place, exact: bool = False
-    ) -> tuple[Batch, np.ndarray]:
+    def encode(self, table: pa.Table, place: Place) -> tuple[Batch, np.ndarray]:
         """Return the rows that are kept, and which rows of the table they are. Features are an
         array, or a canonical csr_matrix when there are text columns or words; a row of counts is
         two rows: successes of class 1, and failures of class 0, with their numbers as weights.
-
-        With ``exact``, numbers that no double equals are kept as Python numbers in an array;
-        otherwise, and in scaled columns, decimals below 2^53 are rounded.
         """
         columns, label = self.columns, self._label(table)
         table, place, X, rows, unanswered = self.selected(table, place)
@@ -88,14 +80,13 @@ class Encoder:
             self.filled.update(dict(zip(columns.numeric, holes.sum(axis=0).tolist(), strict=True)))
         if columns.missing not in ("skip", "indicator"):
             self.filled.update({name: int((codes < 0).sum()) for name, (codes, _) in cells.items()})
-        floats, X = X, self._checked(table, X, place, exact, bool(cells or columns.words))
         if columns.scale:
             center, spread = np.array(list(columns.scale.values()), X.dtype).T
             X -= center
             X /= spread
         whole = self._with_indicators(X, cells) if cells else X
         if columns.products and not cells:
-            made = [self._entries(one, floats, {})[1] for one in columns.products]
+            made = [self._entries(one, X, {})[1] for one in columns.products]
             whole = np.column_stack([X, *made])
         if columns.words:
             whole = self._with_words(whole, table, place)
@@ -134,35 +125,8 @@ class Encoder:
             start = some.stop
         for number, name in enumerate(names) if not _all_finite(X) else ():
             ways = "replace the value", "leave out the row"
-            _refuse(np.isinf(X[:, number]), place, name, "is infinite", *ways, code="not-finite")
+            forbid(np.isinf(X[:, number]), place, name, "is infinite", *ways, code="not-finite")
         return X
-
-    def _checked(
-        self, table: pa.Table, X: np.ndarray, place: Place, exact: bool, sparse: bool
-    ) -> np.ndarray:
-        """Return the numbers or, if they shall be ``exact``, an array of Python numbers if these
-        have more digits. DataError for others that are rounded: from 2^53 on, or in ``sparse`` rows
-        and those with products that shall be exact.
-        """
-        columns, formula, found, self.far = self.columns, self.columns.formula, X, []
-        exact &= not columns.scale and formula is None
-        far = exact or (X.size and max(X.max(), -X.min()) >= EXACT)
-        names = list(columns.numeric) if far and formula is None else []
-        others = [n for n, what in columns.beside.items() if what != "groups"]
-        others += [n for n, kind in formula.inputs.items() if kind == "number"] if formula else []
-        others = [name for name in others if name in table.column_names]
-        for number, name in enumerate(names + others):
-            is_feature = number < len(names)
-            floats = X[:, number] if is_feature else numbers_in(table, name)
-            self.far += [name] * bool((np.abs(floats) >= EXACT).any())
-            least = 0.0 if exact and is_feature else EXACT
-            for row, value in rounded_cells(table.column(name), floats, least).items():
-                if not (exact and is_feature) or sparse or columns.products:
-                    leave = hint("leave the column out with {}", exclude=[name])
-                    raise not_exact(place(row) + f", column '{name}'", value, leave, column=name)
-                found = X.astype(object) if found is X else found
-                found[row, number] = value
-        return found
 
     def _label(self, table: pa.Table) -> pa.ChunkedArray | None:
         name = self.columns.target
@@ -177,7 +141,7 @@ class Encoder:
         if "drop" not in (columns.missing, columns.unlabeled):
             drop = hint("leave such rows out with {}", unlabeled="drop")
             said, code = "has no label", "missing-value"
-            _refuse(~asked, place, columns.target, said, "fill it in", drop, code=code)
+            forbid(~asked, place, columns.target, said, "fill it in", drop, code=code)
         if columns.missing in {"error", "drop", "skip"}:
             names = [*columns.text, *(formula.inputs if formula else ())]
             gaps = {name: _missing(plain_values(table.column(name))) & asked for name in names}
@@ -196,7 +160,7 @@ class Encoder:
                     hint("leave out the column with {}", exclude=[name]),
                 ]  # fmt: skip
             said, code = "has no value", "missing-value"
-            _refuse(holes[name], place, name, said, "fill it in", *ways, code=code)
+            forbid(holes[name], place, name, said, "fill it in", *ways, code=code)
         complete = ~np.logical_or.reduce([~asked, *holes.values()])
         return None if complete.all() else complete
 
@@ -222,15 +186,15 @@ class Encoder:
             odd = np.array(["\0" in value or len(value) > LONGEST_LABEL for value in values])
             said = f"has more than {LONGEST_LABEL:,} characters, or a NUL character"
             ways = "correct it", "choose another label column"
-            _refuse(odd[codes], place, name, said, *ways, code="bad-value")
+            forbid(odd[codes], place, name, said, *ways, code="bad-value")
             return np.array(values, dtype=np.str_)[codes]
         y = np.array(label.to_numpy())
         if y.dtype.kind in "biu" and kind != "float":
             return y
         y = y.astype(np.float64)
-        _refuse(np.isinf(y), place, name, "is infinite", "correct it", code="not-finite")
+        forbid(np.isinf(y), place, name, "is infinite", "correct it", code="not-finite")
         far = np.abs(y) >= EXACT  # where floats no longer distinguish whole numbers
-        _refuse(far, place, name, "is a label of too many digits", "shorten it", code="not-exact")
+        forbid(far, place, name, "is a label of too many digits", "shorten it", code="not-exact")
         if kind != "float" and (np.trunc(y) == y).all():
             return y.astype(np.int64)
         self.columns.target_kind = "float"  # from here on, also where the first were whole
@@ -246,8 +210,8 @@ class Encoder:
                 offset = np.sum(parts, axis=0)
             gaps, name = np.isnan(offset), columns.offset or "offset"
             if columns.missing != "skip":
-                _refuse(gaps, place, name, "has no value", "fill it in", code="missing-value")
-            _refuse(np.isinf(offset), place, name, "is infinite", "correct it", code="not-finite")
+                forbid(gaps, place, name, "has no value", "fill it in", code="missing-value")
+            forbid(np.isinf(offset), place, name, "is infinite", "correct it", code="not-finite")
             others = False if batch.unanswered is None else batch.unanswered
             unanswered = gaps | others if gaps.any() else batch.unanswered
             batch = batch._replace(offset=np.where(gaps, 0.0, offset), unanswered=unanswered)
@@ -256,10 +220,10 @@ class Encoder:
         if columns.weight is not None and columns.weight in there:
             weights = numbers_in(table, columns.weight)
             name, ways = columns.weight, ["weights must be finite and at least 0"]
-            _refuse(np.isnan(weights), place, name, "has no value", *ways, code="missing-value")
+            forbid(np.isnan(weights), place, name, "has no value", *ways, code="missing-value")
             bad = ~(np.isfinite(weights) & (weights >= 0))
             said = "has the weight {:g}"
-            _refuse(bad, place, name, said, *ways, code="out-of-range", values=weights)
+            forbid(bad, place, name, said, *ways, code="out-of-range", values=weights)
             batch = batch._replace(weights=weights)
         if columns.group in there:
             batch = batch._replace(groups=self._groups(table, place))
@@ -277,7 +241,7 @@ class Encoder:
         # The last entry is what code -1, missing, picks.
         missing = np.array([*(numbers and x.strip() in NO_NUMBER for x in values), True])[codes]
         said, way = "has no value", "every row needs a group"
-        _refuse(missing, place, name, said, way, code="missing-value")
+        forbid(missing, place, name, said, way, code="missing-value")
         # Of a million groups, two share a number about once in forty million tables.
         spelled = (canonical(value.strip()) if numbers else value for value in values)
         digests = [blake2b(value.encode(), digest_size=8).digest() for value in spelled]
@@ -334,7 +298,7 @@ class Encoder:
         return joined
 
 
-def _refuse(
+def forbid(
     bad: np.ndarray, place: Place, name: str | None, said: str, *ways: str | Hint, code: str,
     values: Any = None,
 ) -> None:  # fmt: skip

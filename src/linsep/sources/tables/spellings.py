@@ -16,7 +16,6 @@ import pyarrow.compute as pc
 import pyarrow.csv
 
 from linsep.errors import DataError, Hint, hint
-from linsep.sources.exact import EXACT, SMALLER, is_rounded
 from linsep.sources.tables.table_file import Place, is_text, text_codes
 
 #: missing numbers in CSV, as Arrow reads them
@@ -257,10 +256,6 @@ def _read(
         values = plain.cast(pa.float64())
         bad = pc.and_not(values.is_null(), missing)
         refuse(bad, "not a number", "correct it", code="not-a-number")
-        far = plain.filter(pc.greater_equal(pc.abs(values), EXACT)).to_pylist()
-        long = pc.is_in(plain, pa.array(filter(is_rounded, far), pa.string()))
-        said = "which is not exactly representable as float64"
-        refuse(long, said, SMALLER, code="not-exact")
         named = pc.and_(values.is_valid(), pc.not_equal(units, ""))
         if (first := named.index(True).as_py()) >= 0:
             known.setdefault(name, (units[first].as_py(), different[first]))

@@ -17,7 +17,6 @@ from linsep._system.threads import in_background
 from linsep.batches import Batch
 from linsep.errors import DataError, NoRows, warn_caller
 from linsep.sources.base import Source
-from linsep.sources.exact import WholeNumbers
 from linsep.sources.feature_names import FeatureNames
 from linsep.sources.formats import FILLED, format_by_name
 from linsep.sources.remote.file import File, changed, located
@@ -52,7 +51,6 @@ from linsep.sources.tables.table_file import (
     rows_at_once,
     unknown_column,
 )
-from linsep.sources.tables.text_file import TextFile
 
 _BATCH_VALUES = 1 << 21
 
@@ -95,7 +93,6 @@ class TableSource(FilesInOrder, Source):
         kinds = {format or format_by_name(path) or "unknown" for path in named} or {"frame"}
         self.kind = " and ".join(sorted(kinds))
         self.paths = [path for file in self._files for path in file.files]
-        self.is_text = not all(file.typed for file in self._files)
         more = f" and {len(paths) - 1} more" if len(paths) > 1 else ""
         self.name = str(self._files[0].path) + more
         check_separated(self._files[0].path, kinds, options)
@@ -189,18 +186,14 @@ class TableSource(FilesInOrder, Source):
         return found
 
     def _read(self) -> Iterator[Batch]:
-        return (batch for batch, _ in self._numbered(exact=False))
+        return (batch for batch, _ in self._numbered())
 
-    def _read_exactly(self) -> Iterator[Batch]:
-        return (batch for batch, _ in self._numbered(exact=True))
-
-    def _numbered(self, exact: bool) -> Iterator[tuple[Batch, np.ndarray]]:
+    def _numbered(self) -> Iterator[tuple[Batch, np.ndarray]]:
         """Yield the rows, each with its number among all rows of the files."""
         kept, columns = self._survey(), self._columns
         self.stage = "reading"
         encoder = self._encoder = Encoder(columns, self._require_target)
         self.dropped, self.skipped, self.filled = 0, 0, {}
-        texts = {k: WholeNumbers(x) for k, x in enumerate(self._files) if isinstance(x, TextFile)}
         sent, read = 0, 0
         # No name holds the iterator, so that an error closes it at once.
         for number, start, table in (
@@ -210,10 +203,7 @@ class TableSource(FilesInOrder, Source):
             table = self._changes(table)  # noqa: PLW2901
             # Files without rows begin where the next one does.
             self._starts += [read] * (number + 1 - len(self._starts))
-            batch, rows = encoder.encode(table, self._files[number].places_from(start), exact)
-            far = [name for name in encoder.far if name not in columns.converted]
-            if number in texts and far:  # whose text is more precise than a float
-                texts[number].check(start, table.select(far), rows)
+            batch, rows = encoder.encode(table, self._files[number].places_from(start))
             if encoder.unseen and not self.by_recipe:
                 raise changed(self.name)
             self.dropped += table.num_rows - rows.size
@@ -284,7 +274,7 @@ class TableSource(FilesInOrder, Source):
         if not (self.dropped or weighed):
             return np.arange(rows) // (1 + self.counts)
         found, sent = list[np.ndarray](), 0
-        for batch, numbers in copy(self)._numbered(exact=False):
+        for batch, numbers in copy(self)._numbered():
             found.append(numbers[np.asarray(batch.weights) > 0] if weighed else numbers)
             sent += found[-1].size
             if sent >= rows:

@@ -128,12 +128,6 @@ class TextFile(TableFile):
             row=row, column=name, value=value,
         )  # fmt: skip
 
-    def written(self) -> Iterator[dict[str, str]]:
-        """Yield the rows as text by column, at least their whole numbers."""
-        for batch in self.cells(list(self.columns())):
-            for row in batch.to_pylist():
-                yield {name: str(value) for name, value in row.items()}
-
 
 def whole_lines(reader: LineReader) -> Iterator[tuple[int, bytes]]:
     """Yield blocks of whole lines of a file without its byte-order mark, and where each begins."""
