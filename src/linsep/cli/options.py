@@ -219,7 +219,7 @@ def _opened_data(given: dict[str, Any]) -> Iterator[None]:
                 given[name] = [str(path) if item == "-" else item for item in given[name]]
             if "no_cache" in given:
                 given["no_cache"] = True  # its rows are never read again
-            if given["format"] is None and formats.format_by_content(path) is None:
+            if given["format"] is None and not formats.is_svmlight(path):
                 flag = "--data-format" if "written" in given else "--format"
                 raise click.BadParameter(f"The format of - cannot be inferred: add {flag}.")
         yield

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from linsep.errors import DataError
-from linsep.sources.remote.file import File, RemoteFile, Unchanged
+from linsep.sources.remote.file import RemoteFile, Unchanged
 from linsep.sources.tables.table_file import (
     SAMPLE_ROWS,
     Kinds,
@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 
 #: values, and bytes of rows, that are read of a Parquet file at a time; bytes of a column
 _CELLS, _ROWS_BYTES, _BUFFER = 1 << 20, 1 << 25, 1 << 17
-#: rows of a table in memory that are taken at a time
-_FRAME_ROWS = 1 << 16
 #: what an Arrow file begins with, but not a stream
 _MAGIC = b"ARROW1"
 _VIEWS = {pa.string_view(): pa.large_string(), pa.binary_view(): pa.large_binary()}
@@ -153,6 +151,8 @@ class IpcFile(ArrowFile):
 class FrameFile(ArrowFile):
     """An Arrow table in memory."""
 
+    files: Any = ()
+
     def __init__(self, table: pa.Table):
         self.path: Any = "the table"
         self.unchanged = Unchanged([])
@@ -161,15 +161,11 @@ class FrameFile(ArrowFile):
         self._table, self.n_rows = table, table.num_rows
         self.size = table.get_total_buffer_size()
 
-    @property
-    def files(self) -> list[File]:
-        return []
-
     @contextmanager
     def _opened(self, names: list[str] | None) -> Opened:
         first = self._table.slice(0, SAMPLE_ROWS).combine_chunks()
         table = first if names is None else self._table.select(names)
-        yield table.schema, iter(table.to_batches(max_chunksize=_FRAME_ROWS))
+        yield table.schema, iter(table.to_batches())
 
     def where(self, row: int) -> str:
         return row_text(row)
