@@ -321,13 +321,23 @@ def perceptron_criterion(X: Any, y: Any, fit_intercept: bool = True) -> Objectiv
         A row with <a, y z> = 0 is a mistake, as everywhere in the library: it adds -y z to the
         gradient, although J_p is not differentiable there.
     """
-    Z, codes = _rows(X, fit_intercept, y), _two(y)
-    reflected = Z * (2.0 * codes - 1.0)[:, None]
+    reflected = _rows(X, fit_intercept, y) * (2.0 * _two(y) - 1.0)[:, None]
 
     return Objective(
         lambda a: float(np.maximum(-(reflected @ a), 0.0).sum()),
         lambda a: -reflected[reflected @ a <= 0].sum(axis=0),
     )
+
+
+def misclassified_rows(X: Any, y: Any, fit_intercept: bool = True) -> Objective:
+    """J(a), the number of rows with <a, y z> <= 0, with parameters as :func:`perceptron_criterion`.
+
+    It is constant around almost every a, so its gradient is zero, and a descent ends where it
+    starts: the number of mistakes cannot be minimized this way.
+    """
+    reflected = _rows(X, fit_intercept, y) * (2.0 * _two(y) - 1.0)[:, None]
+
+    return Objective(lambda a: float((reflected @ a <= 0).sum()), np.zeros_like)
 
 
 def squared_error(X: Any, y: Any, fit_intercept: bool = True) -> Objective:
