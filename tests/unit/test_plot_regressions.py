@@ -6,7 +6,7 @@ import statsmodels.api as sm
 from scipy.stats import probplot
 from sklearn.datasets import load_iris
 
-from linsep import LinearRegression, LogisticRegression, Perceptron, descent
+from linsep import LinearRegression, LogisticRegression, descent
 from linsep.plot import AssumptionsDisplay, CoefficientDisplay, DescentDisplay, RegressionDisplay
 from linsep.plot.regression import log_odds, smooth
 from refusals import refused
@@ -180,8 +180,6 @@ def test_what_cannot_be_drawn_is_one_sentence():
     for display in (AssumptionsDisplay, RegressionDisplay):
         with refused(ValueError, "unsupported"):
             display.from_estimator(other, X, Y)
-    with refused(ValueError, "unsupported"):
-        CoefficientDisplay.from_estimator(Perceptron().fit(X, Y > 13))
 
 
 SPECTOR = sm.datasets.spector.load_pandas()

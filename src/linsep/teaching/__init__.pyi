@@ -14,7 +14,6 @@ from .tables import (
 )
 from .trace_table import Trace as Trace, TraceRow as TraceRow
 from .tracing import (
-    MOST_NUMBERS as MOST_NUMBERS,
     check_size as check_size,
     index_of as index_of,
     kernel_trace as kernel_trace,

@@ -78,8 +78,8 @@ def trace(
         If the estimator is not one of these learners.
     """
     if isinstance(estimator, KernelPerceptron):
-        given = coef_init, intercept_init, rounds, reference, estimator.budget
-        if any(value is not None for value in given):
+        others = coef_init, intercept_init, rounds, reference, estimator.budget
+        if any(value is not None for value in others):
             raise ParameterError(
                 "A kernel is traced from zero weights, to where its fit ends, without a budget.",
                 code="unsupported",
