@@ -57,7 +57,7 @@ PAGES = [
         "how-to/hypotheses", "how-to/marginal-effects", "how-to/paper-tables",
         "how-to/regression-diagnostics",
         "how-to/robust-errors", "how-to/thresholds", "how-to/weights", "how-to/wrong-labels",
-        "reference/numerical-accuracy", "reference/not-handled",
+        "notebooks/teachers", "reference/numerical-accuracy", "reference/not-handled",
     )),
 ]  # fmt: skip
 #: those that take long
