@@ -54,7 +54,7 @@ PAGES = [
     ("docs/start/first-class.md", None, 1, False),
     *((f"docs/{name}.md", None, 0, True) for name in (
         "how-to/regressions", "how-to/weights", "explanation/how-far-from-separable",
-        "reference/numerical-accuracy", "reference/not-handled",
+        "notebooks/teachers", "reference/numerical-accuracy", "reference/not-handled",
     )),
 ]  # fmt: skip
 #: those that take long

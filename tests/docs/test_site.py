@@ -62,7 +62,7 @@ def test_every_page_is_in_a_table_of_contents():
             names = re.findall(r"^(?:.*<)?([\w/-]+)>?$", tree, re.M)
             folder = (DOCS / page).parent
             found |= {(folder / name).relative_to(DOCS).as_posix() for name in names}
-    assert pages - found == set()
+    assert pages - found == {"notebooks/teachers"}  # with the solutions
 
 
 def test_versions_are_published_beside_each_other(tmp_path):

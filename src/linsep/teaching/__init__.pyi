@@ -2,6 +2,13 @@
 
 from . import datasets as datasets, textbook as textbook
 from .convergence import Convergence as Convergence
+from .grading import (
+    Grade as Grade,
+    WrongAnswer as WrongAnswer,
+    check as check,
+    check_function as check_function,
+    grade as grade,
+)
 from .rounds import (
     Ending as Ending,
     listed as listed,

@@ -146,7 +146,7 @@ class Rule:
         raise NotImplementedError
 
     def end_pass(self, machine: Machine) -> bool:
-        """Finish a pass; return whether the weights were changed."""
+        """Finish a pass; return whether the weights were changed, after counting the update."""
         return False
 
     def again(self, machines: list[Machine]) -> "Rule | None":

@@ -102,7 +102,8 @@ class BatchPerceptron(Perceptron):
         for amount, example in machine.waiting:
             total.add(example, amount)
         machine.waiting = []
-        machine.add(Example(total.weights, total.intercept), self.rate(machine.updates + 1))
+        machine.updates += 1
+        machine.add(Example(total.weights, total.intercept), self.rate(machine.updates))
         return True
 
 

@@ -131,7 +131,7 @@ def run(
             importance = weight_of(row, row_weights)
             mistakes, updated, criterion = learn(rule, machines, examples, importance)
             if place == len(order):
-                updated += end_pass(rule, machines)
+                updated += [k for k, m in enumerate(machines) if rule.end_pass(m)]
             clean = clean and mistakes == 0
             yield Step(
                 pass_number if rule.batch else rounds, pass_number, row, score, mistakes,
@@ -193,16 +193,6 @@ def learn(
                 machine.heaviest = max(machine.heaviest, importance)
                 updated.append(example.machine)
     return mistakes, updated, criterion
-
-
-def end_pass(rule: Rule, machines: list[Machine]) -> list[int]:
-    """Finish a pass; return the binary classifiers that changed."""
-    updated = []
-    for number, machine in enumerate(machines):
-        if rule.end_pass(machine):
-            machine.updates += 1
-            updated.append(number)
-    return updated
 
 
 def visited(

@@ -201,9 +201,7 @@ def spares(zero: str, y: int) -> bool:
 
 def predict_binary(score: Number, tie: str = "negative") -> int:
     """Return -1 or +1 by the sign of the score; ``tie`` decides at 0."""
-    if score == 0:
-        return +1 if tie == "positive" else -1
-    return +1 if score > 0 else -1
+    return +1 if score > 0 or (score == 0 and tie == "positive") else -1
 
 
 def predict_native(scores: Sequence[Number], tie: str = "negative") -> int:
