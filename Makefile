@@ -10,7 +10,7 @@ test test-uncompiled coverage test-lowest: export OPENBLAS_NUM_THREADS := 1
 .PHONY: help demo site test test-thorough test-uncompiled types spelling test-lowest coverage lint bench campaign format clean
 
 help:
-	@echo "make demo    learn from real data with the real command line (about a minute the first time)"
+	@echo "make demo    learn from real data with the real command line (half a minute the first time)"
 	@echo "make test    lint and run the tests: every loop compiled once, the rest with the compiler off"
 	@echo "make test-thorough   every combination, more random examples, clusters, stores, browsers"
 	@echo "make bench   time linsep beside its peers (BENCH='dense csr' picks rows)"
@@ -22,19 +22,30 @@ help:
 
 # uv does in ten seconds what takes pip a minute. It does not read the settings of pip: where those
 # name an index, or uv fails, pip installs.
-$(VENV)/installed: pyproject.toml
-	$(PYTHON) -m venv $(VENV)
+TOOLS := [test,lint]
+define install
 	{ ! $(RUN) -m pip config list | grep -q '[.]index-url=' && \
 		$(RUN) -m pip install --quiet --no-compile uv && \
-		$(VENV)/bin/uv pip install --quiet --python $(RUN) --editable '.[test,lint]'; } || \
-		$(RUN) -m pip install --quiet --no-compile --editable '.[test,lint]'
+		$(VENV)/bin/uv pip install --quiet --python $(RUN) --editable '.$(1)'; } || \
+		$(RUN) -m pip install --quiet --no-compile --editable '.$(1)'
 	@touch $@
+endef
+
+# What users get; and on top what tests, benchmarks and the site need.
+$(VENV)/base: pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(call install)
+
+$(VENV)/installed: $(VENV)/base
+	$(call install,$(TOOLS))
 
 $(VENV)/bench: $(VENV)/installed
-	$(RUN) -m pip install --quiet --editable '.[bench]'
-	@touch $@
+	$(call install,[bench])
 
-demo: $(VENV)/installed
+$(VENV)/site: $(VENV)/installed
+	$(call install,[site])
+
+demo: $(VENV)/base
 	@PATH="$(CURDIR)/$(VENV)/bin:$$PATH" sh docs/demo.sh
 
 # Types are checked on one processor while the others run the tests without the compiler.
@@ -45,10 +56,6 @@ test: $(VENV)/installed
 	$(VENV)/bin/ruff format --check .
 	@$(MAKE) --no-print-directory --jobs 2 types spelling test-uncompiled
 	$(RUN) -m pytest -n auto --dist loadfile --no-loadscope-reorder
-
-$(VENV)/site: $(VENV)/installed
-	$(RUN) -m pip install --quiet --editable '.[site]'
-	@touch $@
 
 # The pages are those that the tests run. A warning, such as a broken link, is an error.
 site: $(VENV)/site

@@ -1,4 +1,4 @@
-"""The tables of docs/explanation/speed.md and of the README, from what was measured.
+"""The tables of the pages on speed and on peers and of the README, from what was measured.
 
 ``measured.json`` holds the ratios of the last runs of every row. ``python -m benchmarks --record``
 adds the ratios of a run and rewrites the tables; a test compares the pages with the file.
@@ -6,6 +6,7 @@ adds the ratios of a run and rewrites the tables; a test compares the pages with
 
 import json
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 MEASURED = Path(__file__).parent / "measured.json"
@@ -14,7 +15,7 @@ ROOT = Path(__file__).parents[1]
 RUNS = 5
 BEGIN, END = "<!-- measured: {} -->", "<!-- end -->"
 #: the package of the other side, where a row does not name it
-PEERS = {
+OTHERS = {
     "from-scikit-learn": "scikit-learn ",
     "from-liblinear": "scikit-learn ",
     "from-statsmodels": "statsmodels ",
@@ -30,6 +31,11 @@ SHORT = {
     "separation 100,000 x 50, overlapping": "proven verdict, 100,000 × 50",
     "separation w8a": "proven verdict, w8a",
 }
+
+#: whom rows compare linsep with
+PEERS = (
+    "scikit-learn", "LIBLINEAR", "statsmodels", "firthmodels", "Vowpal Wabbit", "river", "HiGHS",
+)  # fmt: skip
 
 
 def measured() -> dict[str, Any]:
@@ -55,7 +61,11 @@ def record(rows: list[dict[str, Any]]) -> None:
 
 def tables(known: dict[str, Any]) -> dict[str, str]:
     """The table of each page."""
-    return {"docs/explanation/speed.md": full_table(known), "README.md": short_table(known)}
+    return {
+        "docs/explanation/speed.md": full_table(known),
+        "docs/explanation/peers.md": peers_tables(known),
+        "README.md": short_table(known),
+    }
 
 
 def with_table(text: str, table: str) -> str:
@@ -73,10 +83,39 @@ def full_table(known: dict[str, Any]) -> str:
     ]
     for name, row in known.items():
         ours, theirs = (reached(row[side], row["measure"]) for side in ("ours", "theirs"))
-        peer = PEERS.get(name.rpartition("-")[0], "")
+        peer = OTHERS.get(name.rpartition("-")[0], "")
         cells = (_signs(row["work"]), peer + row["against"], ratios(row["ratios"]), ours, theirs)
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines)
+
+
+def peers_tables(known: dict[str, Any]) -> str:
+    """How many rows either side wins, by peer, and every row in which the other is ahead."""
+    lines = [
+        "| against | comparisons | linsep faster | about equal | the other faster | median ratio |",
+        "|---|--:|--:|--:|--:|--:|",
+    ]
+    behind: dict[str, Any] = {}
+    for peer in PEERS:
+        middles = []
+        for name, row in known.items():
+            if peer.lower() not in f"{name} {row['against']}".lower():
+                continue
+            middles.append(middle := median(row["ratios"]))
+            if middle < 1 or _less_accurate(row):
+                behind[name] = row
+        faster, slower = sum(m > 1.1 for m in middles), sum(m < 0.9 for m in middles)
+        equal = len(middles) - faster - slower
+        cells = (peer, len(middles), faster, equal, slower, ratios([median(middles)]))
+        lines.append(f"| {' | '.join(map(str, cells))} |")
+    said = "Every row in which the other is faster, or more accurate by a thousandth:"
+    return "\n".join([*lines, "", said, "", full_table(behind)])
+
+
+def _less_accurate(row: dict[str, Any]) -> bool:
+    return (
+        row["measure"] == "accuracy" and bool(row["ours"]) and row["theirs"] - row["ours"] > 0.001
+    )
 
 
 def short_table(known: dict[str, Any]) -> str:

@@ -1,9 +1,10 @@
 """Check what is released: ``python3 packages/release_check.py [NAME ...]``.
 
 Builds the wheel and the source distribution. Installs the wheel into one new environment with the
-base dependencies only and into one for each extra, and does there what the extra is for, outside of
-the checkout. Then the source distribution passes its own tests, among them the tests of the
-structure (``tests/docs/test_architecture.py``). Names select steps: ``base``, an extra, ``sdist``.
+base dependencies only, where commands that need an extra name it, and into one for each extra, and
+does there what the extra is for, outside of the checkout. Then the source distribution passes its
+own tests, among them the tests of the structure (``tests/docs/test_architecture.py``). Names select
+steps: ``base``, an extra, ``sdist``.
 """
 
 import re
@@ -44,6 +45,15 @@ threading.Thread(target=server.serve_forever, daemon=True).start()
 linsep.fit(f"http://127.0.0.1:{server.server_port}/rows.csv", target="y")
 """
 PROGRAMS = {"listens.py": LISTENS, "cluster.py": CLUSTER, "remote.py": REMOTE}
+#: what needs an extra, which the error names
+NEEDS = {
+    "plot": "linsep plot decision m.linsep rows.csv --output plot.png",
+    "onnx": "linsep export m.linsep model.onnx",
+    "dask": "linsep fit rows.csv --target y --dask local",
+    "remote": "linsep fit s3://bucket/rows.csv --target y",
+    "gs": "linsep fit gs://bucket/rows.csv --target y",
+    "serve": "linsep serve m.linsep --port 0",
+}
 #: what each extra is for
 USES = {
     "base": [
@@ -57,9 +67,9 @@ USES = {
         "linsep fit rows.csv --formula y~a*b --learner logistic --l2 1 --model f.linsep",
         "linsep lab --output lab.html",
     ],
-    "plot": ["linsep plot decision m.linsep rows.csv --output plot.png"],
+    "plot": [NEEDS["plot"]],
     "paper": ["python -c 'import maketables, marginaleffects'"],
-    "onnx": ["linsep export m.linsep model.onnx"],
+    "onnx": [NEEDS["onnx"]],
     "dask": ["python cluster.py"],
     "remote": ["python remote.py"],
     "gs": ["python -c 'import gcsfs'", "python remote.py"],
@@ -67,14 +77,17 @@ USES = {
 }
 
 
-def run(command: str, folder: Path, bin_folder: Path) -> None:
-    """Run a command with the programs of an environment first on the path."""
+def run(command: str, folder: Path, bin_folder: Path, extra: str = "") -> None:
+    """Run a command with the programs of an environment first on the path; without the ``extra``
+    that it needs, it ends with one line and the code 1.
+    """
     path = f"{bin_folder}:/usr/bin:/bin"
     done = subprocess.run(
         command, shell=True, cwd=folder, capture_output=True, text=True, check=False,
-        env={"PATH": path},
+        env={"PATH": path, "LINSEP_CACHE_DIR": str(folder / "cache")},
     )  # fmt: skip
-    if done.returncode:
+    named = f"'linsep[{extra}]'" in done.stderr and done.stderr.count("\n") == 1
+    if done.returncode != bool(extra) or (extra and not named):
         sys.exit(f"release_check: {command} ended with {done.returncode}:\n{done.stderr[-3000:]}")
 
 
@@ -105,6 +118,8 @@ def check_extra(name: str, wheel: Path, folder: Path) -> None:
         (work / file).write_text(text, "utf-8")
     for command in [FIT, *USES[name]]:
         run(command, work, programs)
+    for needed, command in NEEDS.items() if name == "base" else ():
+        run(command, work, programs, needed)
 
 
 def check_sdist(sdist: Path, folder: Path) -> None:

@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -13,6 +14,7 @@ from click.shell_completion import ShellComplete
 
 import linsep
 from command_line import assert_refused, here, run, table
+from documents import ROOT
 from linsep.catalog import ESTIMATORS
 from linsep.cli.app import COMMANDS, app
 from linsep.cli.learner_options import NOT_HERE
@@ -276,7 +278,7 @@ unused = {
     "pandas.core", "scipy.stats._stats_py", "numpy.f2py.f2py2e", "numpy.testing._private",
     "scipy.special._ufuncs", "narwhals.dataframe", "pyarrow.parquet", "filelock._core",
     "linsep.learners.winnow", "linsep.learners.kernel", "linsep.logistic.estimator",
-    "numba.np.arraymath",
+    "numba.np.arraymath", "flint", "highspy",
 }
 atexit.register(lambda: print(*sorted(unused & set(sys.modules))))
 sys.argv = ["linsep", "fit", "t.csv", "--target", "kind", "--json"]
@@ -315,7 +317,7 @@ def test_estimators_load_little(tmp_path, name, most):
 import sys
 from linsep import {name}
 own = sorted(module for module in sys.modules if module.split(".")[0] == "linsep")
-unused = ["opening", "tables", "separability", "certificate", "cli", "teaching"]
+unused = ["opening", "tables", "separability", "certificate", "cli", "teaching", "linsep.plot"]
 print(len(own) <= {most} or own, [part for part in unused if any(part in one for one in own)])
 """
     assert python(code, tmp_path) == "True []"
@@ -357,11 +359,33 @@ def test_help_fits_one_screen_and_all_of_it_is_asked_for(folder):
     assert {"--thousands", "--dask", "--resume", "--random-state", "--keep"} < known - shown
 
 
-def test_every_command_has_help_with_an_example_and_says_what_is_missing(folder):
+def test_every_example_of_help_runs(folder):
+    """In the order of the list of commands, which is that of a first day."""
+    from served import Forked
+
+    rows = [[20 + 7 * k % 50, k % 9 % 5, "ab"[k % 3 % 2], "no", k // 2] for k in range(60)]
+    for name in ("train", "test", "new", "pressure", "patients"):
+        table(folder, f"{name}.csv", ("age", "size", "species", "ill", "patient"), rows)
+    shutil.copy(ROOT / "docs" / "students.csv", folder)
+    for formula, name in {"age": "pressure", "age+species": "few", "age*species": "more"}.items():
+        model = linsep.fit(folder / "train.csv", formula=f"size~{formula}", learner="linear")
+        linsep.save(model, folder / f"{name}.linsep")
+    model = linsep.fit(folder / "train.csv", formula="species~age+size", learner="logistic")
+    linsep.save(model, folder / "odds.linsep")
+    for command in [*(app.get_command(None, name) for name in COMMANDS), app]:
+        words = re.search(r"Example: linsep (.*?)(\. `|$)", command.help, re.M)[1].split()
+        assert words[0] == (command.name if command is not app else "fit")
+        if words[0] == "serve":
+            with Forked(*words[:-1], 0, cwd=folder) as server:
+                assert server.started(3).startswith("serving")
+                assert server.ended(signal.SIGINT) == (0, "", "")
+            continue
+        done = here(*words, cwd=folder)
+        assert done.returncode == 0, (words, done.stderr)
+
+
+def test_every_command_says_what_is_missing(folder):
     for command in COMMANDS:
-        done = here(command, "--help", cwd=folder)
-        assert done.returncode == 0
-        assert f"Example: linsep {command}" in done.stdout
         if command not in ("compile", "lab"):  # which need nothing
             assert_refused(command, cwd=folder, exit_code=2)
     assert here("--version", cwd=folder).stdout == f"linsep {linsep.__version__}\n"

@@ -3,7 +3,6 @@
 import json
 import sqlite3
 import struct
-import sys
 
 import numpy as np
 import pandas as pd
@@ -412,11 +411,6 @@ def test_the_model_itself_is_never_overwritten(models):
     (models / "m.sql").write_bytes((models / "plain.linsep").read_bytes())
     assert_refused("export", "m.sql", "m.sql", "--force", cwd=models, code="conflict")
     assert_refused("export", "m.sql", "-", cwd=models, exit_code=2)
-
-
-def test_without_onnx(models, monkeypatch):
-    monkeypatch.setitem(sys.modules, "skl2onnx", None)
-    assert_refused("export", "plain.linsep", "m.onnx", cwd=models, code="missing-package")
 
 
 @pytest.mark.parametrize(

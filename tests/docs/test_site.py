@@ -6,6 +6,8 @@ import json
 import pkgutil
 import re
 import runpy
+import subprocess
+import sys
 import tomllib
 from importlib import import_module
 from types import SimpleNamespace
@@ -142,12 +144,6 @@ def test_authors_and_version_are_those_of_the_citation():
     assert re.search(r"^version: (.+)$", CITATION, re.M).group(1) == __version__
 
 
-def test_the_source_distribution_names_files_that_exist():
-    included = PROJECT["tool"]["hatch"]["build"]["targets"]["sdist"]["include"]
-    assert {"CONTRIBUTING.md", "CITATION.cff", "tests", "docs"} <= set(included)
-    assert [name for name in included if not (ROOT / name).exists()] == []
-
-
 def test_the_readme_is_short_and_names_every_extra():
     text = (ROOT / "README.md").read_text("utf-8")
     assert len(text.split()) <= 500
@@ -178,10 +174,12 @@ def test_pages_install_from_a_clone_as_long_as_there_is_no_site():
     assert [page.name for page in pages if re.search(from_an_index, page.read_text("utf-8"))] == []
 
 
-def test_files_of_tests_have_different_names():
-    """In folders that are no packages, pytest imports only one of two files of a name."""
-    names = [path.name for path in (ROOT / "tests").rglob("test_*.py")]
-    assert len(names) == len(set(names))
+@pytest.mark.thorough
+def test_the_wheel_in_a_new_environment_does_what_it_is_for():
+    """With the base dependencies, which an index of packages has."""
+    check = [sys.executable, ROOT / "packages" / "release_check.py", "base"]
+    done = subprocess.run(check, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
 
 
 METRICS = "docs/how-to/metrics.md"

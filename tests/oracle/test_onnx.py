@@ -1,7 +1,5 @@
 """Linear models as ONNX, run by onnxruntime: the labels and scores of linsep."""
 
-import sys
-
 import numpy as np
 import pytest
 from sklearn.datasets import load_iris
@@ -109,12 +107,6 @@ def test_what_onnx_cannot_hold():
     for model in (Perceptron(tie="random"), KernelPerceptron()):
         with refused(LinsepError, "unsupported"):
             to_onnx(model.set_params(max_iter=2).fit(X, y))
-
-
-def test_without_the_packages(monkeypatch):
-    monkeypatch.setitem(sys.modules, "skl2onnx", None)
-    with refused(LinsepError, "missing-package"):
-        to_onnx(Perceptron().fit([[0.0], [1.0]], [0, 1]))
 
 
 def test_pipelines():

@@ -1,8 +1,6 @@
 """Estimators and results draw themselves, also in a notebook."""
 
 import pickle
-import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -63,15 +61,6 @@ def test_a_verdict_a_cycle_and_a_trace_draw_themselves():
     assert [one.mistake for one in made.plot(mistake=2, n_mistakes=1).updates] == [2]
     found = descent.minimize(lambda x: float(x @ x), [3.0], lambda x: 2 * x, trace=True)
     assert isinstance(found.plot(lambda x: float(x @ x)), plot.DescentDisplay)
-
-
-def test_nothing_of_matplotlib_is_imported_before_a_picture_is_drawn():
-    script = (
-        "import sys, linsep; linsep.Perceptron().fit([[1.0], [2.0]], [0, 1]); "
-        "linsep.LinearRegression().fit([[1.0], [2.0], [4.0]], [0, 1, 5]).summary(); "
-        "sys.exit('matplotlib' in sys.modules or 'linsep.plot' in sys.modules)"
-    )
-    assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 0
 
 
 ROWS, KINDS = load_iris(return_X_y=True)

@@ -34,7 +34,6 @@ from linsep.mistake_bounds.bounds import (
     share_of,
 )
 from linsep.mistake_bounds.margins import seen_rows
-from linsep.separability.deciding import separation
 
 #: multiplied weights are clipped to [1 / this, this]
 MOST_WEIGHT = 1e150
@@ -79,6 +78,8 @@ class Problem:
             self.separator, long = self.supposed, length(self.supposed) * (1 + self.rounding)
             low = float(self.values(self.separator).min()) / (long or 1.0) * (1 - ROUNDING)
             return (low, float("inf")) if low > 0 else None
+        from linsep.separability.deciding import separation  # whose solvers most fits do not need
+
         # separation needs two classes: the first row once more, turned
         signs = np.append(np.ones(self.A.shape[0]), -1.0)
         rows = sp.diags(signs) @ self.A[np.append(np.arange(self.A.shape[0]), 0)]

@@ -19,7 +19,5 @@ class NoMatplotlib(LinsepError, ImportError):
 
 
 if find_spec("matplotlib") is None:
-    raise NoMatplotlib(
-        "linsep.plot draws with matplotlib, which is not installed: pip install matplotlib."
-    )
+    raise NoMatplotlib("Pictures need matplotlib, which is missing: pip install 'linsep[plot]'.")
 __getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
