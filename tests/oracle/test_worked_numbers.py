@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from linsep import Perceptron
-from linsep.teaching.textbook import Step, binary_perceptron, native_perceptron, predict_native
+from linsep.teaching.textbook import Step, binary_perceptron
 
 
 class Run(NamedTuple):
@@ -25,10 +25,6 @@ class Run(NamedTuple):
 SIGNED = Run([(4, 0), (1, 1), (0, 1), (-2, -2)], [1, -1, -1, 1], [0, 0], 0, False)
 XOR = Run([(1, 1), (1, -1), (-1, 1), (-1, -1)], [1, -1, -1, 1], [0, 0], 0, False)
 LONG = Run([(1, 1), (3, 2), (2, 4), (3, 4), (2, 3)], [-1, 1, 1, 1, -1], [0, 0], -1)
-STUDENTS = [(1, 1, -1, -1), (1, 1, 1, 1), (-1, -1, -1, 1), (1, -1, -1, 1)]
-GRADES = [1, -1, -1, 1]
-STUDENTS_QUARTER = Run(STUDENTS, GRADES, [0.25] * 4, 0.25)
-STUDENTS_HALF = Run(STUDENTS, GRADES, [0.5, 0.5, 0, 0], 0)
 OVERLAP = Run([(2, 1), (4, 3), (3, 5), (1, 3), (5, 6)], [1, 1, 1, -1, -1], [1, 1], 1)
 
 
@@ -106,16 +102,6 @@ def test_long_run():
     assert model.stop_reason_ == "converged"
 
 
-def test_students():
-    for run, expected in [
-        (STUDENTS_QUARTER, [-0.75, 1.25, -0.75, -0.75, -0.75]),
-        (STUDENTS_HALF, [-1, 1.5, -0.5, -1, -1]),
-    ]:
-        weights_in_first_pass(run)
-        assert after_pass(run, 1000) == expected
-        assert estimator(run).stop_reason_ == "converged"
-
-
 def test_overlap_cycles_after_121_passes():
     updates = [[s.intercept, *s.weights] for s in twin(OVERLAP, 2) if s.mistakes]
     assert updates == [[0, 0, -2], [1, 2, -1], [0, 1, -4]]
@@ -133,21 +119,3 @@ def test_overlap_cycles_after_121_passes():
     assert (model.stop_reason_, model.n_iter_) == ("cycle", 130)
     assert (model.cycle_.first, model.cycle_.again) == (121, 130)
     assert model.cycle_.verify(OVERLAP.X, OVERLAP.y)
-
-
-THREE = [(-2, 2, 1), (0, 3, 4), (1, 4, -2)]
-
-
-def test_one_step_of_three_classes():
-    X, y = [(-2, 3, 1)], [2]
-    step = next(native_perceptron(X, y, 3, weights=THREE, fit_intercept=False))
-    assert step.score == [11, 13, 8]
-    assert predict_native(step.score) == 1
-    assert step.weights == [[-2, 2, 1], [2, 0, 3], [-1, 7, -1]]
-
-    model = Perceptron(fit_intercept=False, max_iter=1)
-    model.partial_fit(np.array(X, float), [2], classes=[0, 1, 2])
-    model.fitted_run().state.set_weights(np.array(THREE, float), None)
-    assert model.decision_function(X).tolist() == [[11, 13, 8]]
-    assert model.predict(X).tolist() == [1]
-    assert model.partial_fit(X, [2]).coef_.tolist() == step.weights
