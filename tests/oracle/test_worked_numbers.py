@@ -70,25 +70,6 @@ def weights_in_first_pass(run: Run) -> list:
     return [tuple(step.weights) for step in steps]
 
 
-def test_signed_examples():
-    assert weights_in_first_pass(SIGNED) == [(4, 0), (3, -1), (3, -1), (1, -3)]
-    assert [s.mistakes for s in twin(SIGNED)] == [1, 1, 0, 1, 0, 0, 0, 0]
-    model = estimator(SIGNED)
-    assert bare(model) == ([1, -3], 0)
-    assert (model.n_iter_, model.stop_reason_) == (2, "converged")
-    assert model.mistakes_.tolist() == [3, 0]
-
-
-def test_exclusive_or_cycles():
-    cycle = [(1, 1), (0, 2), (1, 1), (0, 0)]
-    assert weights_in_first_pass(XOR) == cycle
-    assert [tuple(step.weights) for step in twin(XOR, 20)] == cycle * 20
-    model = estimator(XOR, 20)
-    assert bare(model) == ([0, 0], 0)
-    assert model.mistakes_.tolist() == [4]
-    assert model.stop_reason_ == "cycle"
-
-
 def test_long_run():
     assert [step.score for step in islice(twin(LONG), 5)] == [-1, -1, 14, 17, 12]
     weights_in_first_pass(LONG)
