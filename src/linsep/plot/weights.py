@@ -319,7 +319,8 @@ class NeuronDisplay(Display):
                               bbox=look | {"edgecolor": "none"})
             )  # fmt: skip
         self.ax_.set_yticks(left, map(literal, self.inputs))
-        self.ax_.secondary_yaxis("right").set_yticks(right, map(literal, self.outputs))
+        said = list(map(literal, self.outputs))
+        self.ax_.secondary_yaxis("right").set(yticks=right, yticklabels=said, frame_on=False)
         self.ax_.set(xlim=(-0.1, 1.1), ylim=(-n / 2, n / 2), xticks=[], frame_on=False)
         return []
 
