@@ -43,9 +43,7 @@ _MARK = (
 )
 #: what each option may be unless it is None, in words and as a function
 VALID: dict[str, tuple[str, Callable[[Any], bool]]] = {
-    "missing": (
-        f"{', '.join(MISSING[:-1])} or {MISSING[-1]}", lambda how: how in (*MISSING, "skip")
-    ),
+    "missing": (" or ".join(MISSING), lambda how: how in (*MISSING, "skip")),
     "unlabeled": ("error or drop", lambda how: how in ("error", "drop")),
     "scale": (" or ".join(SCALES), lambda how: how in SCALES),
     "hash_bits": ("a number from 1 to 30", lambda bits: _is_whole(bits, 1, 30)),
