@@ -84,7 +84,7 @@ def format_of(path: File, declared: str | None = None) -> str:
     """Return the format of a file: as ``declared``, by its name, or by its first lines."""
     if declared is not None:
         if declared not in FORMATS:
-            said, known = f"format is {declared!r}", f"choose {' or '.join(FORMATS)}"
+            said, known = f"format is {declared!r}", f"choose one of {', '.join(FORMATS)}"
             raise DataError(said, known, code="bad-option", option="format", value=declared)
         return declared
     if not named_vaguely(path):

@@ -56,8 +56,7 @@ class ArrowFile(TableFile):
     def head(self) -> pa.RecordBatch:
         with self._opened(None) as (schema, batches):
             none = [pa.nulls(0, kind) for kind in schema.types]
-            rows = (batch for batch in batches if batch.num_rows)
-            first = next(rows, pa.RecordBatch.from_arrays(none, schema=schema))
+            first = next(filter(len, batches), pa.RecordBatch.from_arrays(none, schema=schema))
             return _typed(first.slice(0, SAMPLE_ROWS))
 
     def chunks(self, kinds: Kinds, others: Others = None) -> Iterator[pa.RecordBatch]:
@@ -88,10 +87,9 @@ class ParquetFile(ArrowFile):
             self.n_rows, schema = about.num_rows, about.schema.to_arrow_schema()
             groups = [about.row_group(number) for number in range(about.num_row_groups)]
             texts = {field.name for field in schema if is_text(field.type)} & {*(names or ())}
-            columns = (group.column(k) for group in groups for k in range(about.num_columns))
-            stored = ((c.path_in_schema, c.encodings) for c in columns) if texts else ()
+            columns = (g.column(k) for g in groups for k in range(about.num_columns * bool(texts)))
             # Arrow has no codes of texts that are stored as differences.
-            texts -= {name for name, how in stored if name in texts and "DELTA" in str(how)}
+            texts -= {c.path_in_schema for c in columns if "DELTA" in str(c.encodings)}
             # pre_buffer holds whole row groups; a small buffer reads their pages as they come.
             file = pq.ParquetFile(
                 raw, pre_buffer=remote, buffer_size=0 if remote else _BUFFER,
@@ -190,10 +188,9 @@ def _types(schema: pa.Schema) -> list[pa.DataType]:
 def _typed(batch: pa.RecordBatch) -> pa.RecordBatch:
     arrays = []
     for column, kind in zip(batch.columns, _types(batch.schema), strict=True):
-        has_codes = pa.types.is_dictionary(column.type)
-        if pa.types.is_dictionary(kind) and not has_codes:  # Parquet has such categories of numbers
-            values = pc.drop_null(column.unique())
-            values = values.take(pc.array_sort_indices(values))
+        # Parquet has categories of numbers without codes.
+        if pa.types.is_dictionary(kind) and not pa.types.is_dictionary(column.type):
+            values = column.unique().drop_null().sort()
             column = pa.DictionaryArray.from_arrays(pc.index_in(column, values), values)  # noqa: PLW2901
         arrays.append(column if column.type == kind else column.cast(kind))
     return pa.RecordBatch.from_arrays(arrays, batch.schema.names)

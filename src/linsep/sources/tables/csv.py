@@ -15,7 +15,7 @@ import pyarrow.csv
 
 from linsep.compiled.scanners.csv import scan
 from linsep.compiled.scanners.numbers import PADDING
-from linsep.errors import DataError, Hint, NoRows, hint
+from linsep.errors import DataError, NoRows, hint
 from linsep.sources.formats import WHITESPACE, first_line
 from linsep.sources.remote.file import File
 from linsep.sources.tables import text_file
@@ -120,9 +120,9 @@ class CsvFile(TextFile):
             raise self._line_1(said, "add column names", AS_DATA, AS_NAMES)
         check_names(self.path, header, *[AS_DATA] * untold)
 
-    def _line_1(self, said: str, *ways: str | Hint, **fields: Any) -> DataError:
-        fields = {"code": "bad-line", "path": self.path, "row": 1} | fields
-        return DataError(f"{self.path} line 1 {said}", *ways, **fields)
+    def _line_1(self, said: str, *ways: Any, code: str = "bad-line", **fields: Any) -> DataError:
+        place = f"{self.path} line 1 "
+        return DataError(place + said, *ways, code=code, path=self.path, row=1, **fields)
 
     def _check_values(
         self, rows: pa.Table, names: list[str], done: int, untold: bool = False

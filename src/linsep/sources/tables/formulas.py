@@ -28,6 +28,7 @@ import scipy
 from linsep.errors import DataError
 from linsep.sources.tables.spellings import by_spelling, canonical
 from linsep.sources.tables.table_file import Place, as_text, listed, numbers_in, text_codes
+from linsep.words import counted
 
 #: functions of numbers, also of complex ones
 FUNCTIONS: dict[str, Callable[[Any], Any]] = {
@@ -140,10 +141,8 @@ def coding(
     """Return the names of the columns, ``reduced`` by one, and a row of numbers per level."""
     found, count, every = _CONTRASTS.fullmatch(contrasts), len(of), np.eye(len(of))
     if found is None or list(levels or of) != of:
-        raise ValueError(
-            "write contr.treatment(base=...), Treatment(...), contr.sum, contr.helmert, "
-            "contr.poly, or levels=[...]"
-        )
+        known = "Treatment(...), contr.sum, contr.helmert, contr.poly or levels=[...]"
+        raise ValueError(f"write {known}")
     if not reduced:
         return of, every
     kind = (found["kind"] or "treatment").lower()
@@ -421,11 +420,8 @@ class Formula:
                 key=lambda value: (places.get(value, len(places)), value),
             )
         if not 1 < len(levels) <= MOST_LEVELS:
-            many = f"{levels[0]!r} in all rows" if len(levels) == 1 else f"{len(levels):,} levels"
-            raise refused(
-                factor.text, f"has {many}; factors have from 2 to {MOST_LEVELS:,} levels",
-                "leave it out",
-            )  # fmt: skip
+            said = f"has {counted(len(levels), 'level')}, not from 2 to {MOST_LEVELS:,}"
+            raise refused(factor.text, said, "leave it out")
         return list(levels)
 
     def offset_values(self, table: pa.Table) -> list[np.ndarray]:

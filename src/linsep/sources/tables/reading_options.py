@@ -43,9 +43,7 @@ _MARK = (
 )
 #: what each option may be unless it is None, in words and as a function
 VALID: dict[str, tuple[str, Callable[[Any], bool]]] = {
-    "missing": (
-        f"{', '.join(MISSING[:-1])} or {MISSING[-1]}", lambda how: how in (*MISSING, "skip")
-    ),
+    "missing": (f"one of {', '.join(MISSING)}", lambda how: how in (*MISSING, "skip")),
     "unlabeled": ("error or drop", lambda how: how in ("error", "drop")),
     "scale": (" or ".join(SCALES), lambda how: how in SCALES),
     "hash_bits": ("a number from 1 to 30", lambda bits: _is_whole(bits, 1, 30)),
@@ -53,8 +51,7 @@ VALID: dict[str, tuple[str, Callable[[Any], bool]]] = {
     "delimiter": ("one character that is not a letter or digit, or 'whitespace'", is_delimiter),
     "quotes": _FLAG, "header": _FLAG, "units": _FLAG, "decimal": _MARK, "thousands": _MARK,
     "comment": (
-        "the text that such lines begin with, such as '#'",
-        lambda text: isinstance(text, str) and text.strip() == text != "",
+        "text such as '#'", lambda text: isinstance(text, str) and text.strip() == text != ""
     ),
     "skip_rows": ("a number of lines, 0 or more", lambda lines: _is_whole(lines, 0)),
     "encoding": ("a name that Python knows, such as latin-1 or utf-16", _is_encoding),
@@ -150,9 +147,7 @@ class ReadingOptions:
         return {"delimiter": None} | each
 
     def null_cells(self) -> list[str]:
-        """Return the marks of missing values other than empty cells; with these, also up to 16
-        blanks.
-        """
+        """Return the marks of missing values; where "" is one, up to 16 blanks are, too."""
         marks = self.null_values or ()
         blanks = [" " * k for k in range(2, 17)] if "" in marks else []
         return [blank + value for value in marks for blank in ("", " ")] + blanks
