@@ -1,5 +1,6 @@
 """``linsep.fit`` in Python is the command ``linsep fit``: the same bits from the same data."""
 
+import json
 import re
 
 import numpy as np
@@ -61,6 +62,50 @@ def test_the_bits_of_the_command(people, learner, form):
         assert model.coef_.tobytes() == of_command.coef_.tobytes()
         assert np.array_equal(model.intercept_, of_command.intercept_)
     assert model.recipe_ == of_command.recipe_ | {"delimiter": None}
+
+
+def test_results_of_functions_are_those_of_commands(people):
+    """As JSON, and printed."""
+    command(people, "logistic", "--l2", "1")
+    model = linsep.fit(people, target="label", learner="logistic", l2=1.0)
+    grid = {"learner": "logistic", "grid": {"l2": [0.1, 1.0]}, "cv": 3}
+    results = {
+        "inspect m.linsep --top 2": linsep.inspect("m.linsep", 2),
+        "audit m.linsep people.csv --row 3": linsep.explain(model, people, 2),
+        "effects m.linsep people.csv --at age=40": linsep.effects(model, people, at={"age": 40}),
+        "tune people.csv --target label --learner logistic --grid l2=0.1,1 --cv 3": linsep.tune(
+            people, "label", **grid
+        ),
+        "fit people.csv --target label --learner logistic --l2 1": model.report(),
+    }
+    of_files = {"row", "recipe", "seconds", "command", "model", "test"}
+    for words, found in results.items():
+        told, ours = json.loads(here(*words.split(), "--json", cwd=".").stdout), found.to_dict()
+        for name in ours.keys() - of_files:
+            assert ours[name] == told[name], name
+        printed = here(*words.split(), cwd=".").stdout.splitlines()
+        lines = [line for line in str(found).splitlines() if line.split(" ")[0] not in of_files]
+        assert {line for line in lines if not line.startswith("time")} <= {*printed}
+    *_, (_, tuned), _ = results.items()
+    best = linsep.fit(people, "label", learner="logistic", l2=tuned.best["l2"])
+    assert tuned.fitted.coef_.tobytes() == best.coef_.tobytes()
+    assert (
+        linsep.explain("m.linsep", "people.csv", 2).score == linsep.explain(model, people, 2).score
+    )
+
+
+def test_functions_of_models_refuse(people):
+    curve = linsep.fit(people, target="label", learner="kernel")
+    line = linsep.Perceptron().fit([[1.0], [3.0]], [0, 1])
+    with refused(DataError, code="unsupported"):
+        linsep.explain(curve, people)
+    with refused(DataError, code="unsupported"):
+        linsep.effects(curve, people)
+    with refused(DataError, code="out-of-range"):
+        linsep.explain(line, [[1.0]], -1)
+    for wrong in ({"learner": "tree"}, {"metric": "f1"}, {"cv": 3, "grid": {"nothing": [1]}}):
+        with pytest.raises(ParameterError):
+            linsep.tune(people, "label", **wrong)
 
 
 def test_options_of_reading_and_of_the_learner(people):

@@ -15,7 +15,7 @@ from linsep._system.interrupts import interrupts_allowed, interrupts_deferred
 from linsep.catalog import REGRESSIONS, USUAL_LEARNER
 from linsep.checkpoints.saving import Checkpoint
 from linsep.cli import learner_options as learners, report
-from linsep.cli.errors import NAME, interrupted_code, note, noting_warnings
+from linsep.cli.errors import NAME, interrupted_code, note
 from linsep.cli.options import FILES, as_typed
 from linsep.cli.output import check_outputs, tell, watching
 from linsep.cli.predict import score_source
@@ -147,7 +147,7 @@ class Training(SimpleNamespace):
         estimator = self.estimator
         arguments = start | ({} if self.saved is None else {"checkpoint": self.saved})
         try:
-            with watching(self.source, estimator), noting_warnings(once=True):
+            with watching(self.source, estimator):
                 if self.continued:
                     for batch in self.source.batches():
                         estimator.partial_fit(batch)
