@@ -186,15 +186,10 @@ def combinations(grid: dict[str, list[Any]]) -> list[dict[str, Any]]:
 
 
 class SideBySide:
-    """Fits of many estimators to one source.
+    """Fits to one source of pairs of grid values and an estimator with them.
 
-    Parameters
-    ----------
-    estimators : pairs of grid values and an estimator with them
-        All of one class; they may differ in any parameter but ``random_state``, ``class_weight``,
-        ``reference`` and ``validation_fraction``, and have ``early_stopping`` set, whose held-out
-        rows they share. They make ``max_iter`` passes, or stop at one without a mistake.
-    source : Source
+    The estimators are of one class, stop early, and share the held-out rows: ``random_state``,
+    ``class_weight``, ``reference`` and ``validation_fraction`` are the same.
     """
 
     #: number of rows, None before they are all read, and share of the most frequent held-out class
