@@ -15,7 +15,6 @@ import pytest
 
 import linsep
 from command_line import assert_refused, here, table
-from linsep import sources
 from linsep.describing import tables
 from linsep.errors import DataError
 from refusals import refused
@@ -59,7 +58,7 @@ def described(*arguments, cwd):
 
 @pytest.mark.parametrize("name", ["t.csv", "t.parquet"])
 def test_tables_are_what_pandas_says(folder, frame, name, monkeypatch):
-    monkeypatch.setattr(sources, "rows_at_once", lambda *_: 64)
+    monkeypatch.setattr(tables.tables, "rows_at_once", lambda *_: 64)
     found = described(name, "--target", "y", cwd=folder)
     assert found["rows"] == ROWS
     assert [column["name"] for column in found["columns"]] == list(frame)

@@ -10,7 +10,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import scipy.sparse as sp
 
-from linsep import sources
 from linsep.batches import Batch, joined
 from linsep.describing.advice import learner_for, left_out, next_call, next_command, spelling_of
 from linsep.describing.tables import MOST_LABELS, OF_KIND, Column, SpreadSample, TableDescription
@@ -19,8 +18,11 @@ from linsep.fitting import like_texts
 from linsep.separability.data import Data, data_of
 from linsep.separability.deciding import decide
 from linsep.separability.time_limit import Task
-from linsep.sources.formats import LABEL
-from linsep.sources.opening import of_kind
+from linsep.sources import Source, open_source
+from linsep.sources.base import is_frame
+from linsep.sources.formats import LABEL, format_of
+from linsep.sources.opening import find_files, kind_of, names_in, of_kind
+from linsep.sources.tables import ReadingOptions, check_separated, open_tables, to_arrow
 
 #: what makes the sample for the test, the number of rows with a label, and columns left out
 Sample = tuple[Callable[[], Data], int, list[str]]
@@ -63,10 +65,10 @@ def sample_of_table(sample: SpreadSample, target: str, out: list[str], how: dict
         gaps = [name for name in used.column_names if used[name].null_count]
         out += gaps
         used = used.drop_columns(gaps)
-    return data_of(sources.open_source(used, target=target, missing="drop", **how))
+    return data_of(open_source(used, target=target, missing="drop", **how))
 
 
-def sample_of_vectors(sample: SpreadSample, source: sources.Source) -> Data:
+def sample_of_vectors(sample: SpreadSample, source: Source) -> Data:
     """Return the rows of a sample without unused features."""
     X, y, *_ = sample.rows
     used = np.unique(X.indices)
@@ -116,29 +118,27 @@ class Description:
         format: str | None = None, max_line: int | str | None = None,
         typed: list[str] | None = None, **of_csv: Any,
     ):  # fmt: skip
-        self._is_frame, self.format = sources.is_frame(data), "in memory"
-        given = sources.ReadingOptions(**of_csv, max_line=max_line)
+        self._is_frame, self.format = is_frame(data), "in memory"
+        given = ReadingOptions(**of_csv, max_line=max_line)
         self._typed: dict[str, Any] = {
             "target": target, "index_base": index_base, "format": format, **vars(given),
             "max_line": max_line,
         }  # fmt: skip
         if self._is_frame:
             of_kind("the table", "frame", self._typed)
-            files = sources.open_tables([sources.to_arrow(data)], None, given, mixed=False)
+            files = open_tables([to_arrow(data)], None, given, mixed=False)
             self.source: Any = TableDescription(files, target)
             return
-        data = sources.names_in(data)
-        self._data, paths = typed or data, sources.find_files(data, format)
-        self.format, kind = sources.format_of(paths[0], format), sources.kind_of(paths, format)
+        data = names_in(data)
+        self._data, paths = typed or data, find_files(data, format)
+        self.format, kind = format_of(paths[0], format), kind_of(paths, format)
         if kind != "table":
-            self.source = sources.open_source(data, labeled=False, **self._typed)
+            self.source = open_source(data, labeled=False, **self._typed)
             return
         of_kind(paths[0], kind, {"index_base": index_base})
         reading = given.or_of({})
-        files = sources.open_tables(paths, format, reading, mixed=False)
-        sources.check_separated(
-            paths[0], [sources.format_of(path, format) for path in paths], reading
-        )
+        files = open_tables(paths, format, reading, mixed=False)
+        check_separated(paths[0], [format_of(path, format) for path in paths], reading)
         if self.format == "folder" and LABEL in files[0].columns():
             target = self._typed["target"] = target or LABEL
         self.source = TableDescription(files, target, reading.spelling)
@@ -177,7 +177,7 @@ class Description:
         spelling.pop("null_values", None)
         return partial(sample_of_table, source.sample, target, out, spelling), rows, out
 
-    def _describe_vectors(self, source: sources.Source, found: dict[str, Any]) -> Sample:
+    def _describe_vectors(self, source: Source, found: dict[str, Any]) -> Sample:
         found |= {"columns": None, "left_out": [], "words": [], "like_texts": like_texts(source)}
         labels, sample = None, SpreadSample(Batch.rows, joined)
         rows = unlabeled = stored = width = 0

@@ -24,7 +24,7 @@ from weakref import WeakKeyDictionary
 import linsep
 from linsep._system import interruption_point
 from linsep.errors import DataError, LinsepError, ParameterError
-from linsep.sources import shown
+from linsep.sources.remote import shown
 
 try:
     import dask

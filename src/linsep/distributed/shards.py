@@ -20,8 +20,10 @@ from fsspec.utils import read_block
 from linsep._system import scratch_folder
 from linsep.batches import Batch, joined
 from linsep.errors import DataError, LinsepError, NoRows
-from linsep.sources import ReadingOptions, RemoteFile, Source, TableSource, format_of, open_source
-from linsep.sources.formats import codec_of
+from linsep.sources import Source, TableSource, open_source
+from linsep.sources.formats import codec_of, format_of
+from linsep.sources.remote import RemoteFile
+from linsep.sources.tables import ReadingOptions
 
 #: bytes of a shard by default: of text as it is, of Parquet without compression
 SHARD_BYTES = 64 << 20

@@ -11,7 +11,7 @@ from linsep.catalog import CLASSES, class_named
 from linsep.errors import Hint, LinsepError
 from linsep.estimators import labels
 from linsep.linear.several import one_target
-from linsep.sources import from_recipe
+from linsep.sources.tables import from_recipe
 from linsep.words import a
 
 

@@ -14,9 +14,9 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import scipy.sparse as sp
 
-from linsep import sources
 from linsep._system import interruption_point
 from linsep.errors import DataError, hint
+from linsep.sources import Source, tables
 from linsep.sources.row_cache import ROWS_FILE_KEY, RowCacheWriter, footer_of
 from linsep.sources.tables.encoding import forbid
 from linsep.sources.tables.table_file import reading
@@ -31,7 +31,7 @@ _VALUES, _ROWS = 1 << 22, 4096
 _CODE = r"^[ \t]*[-+]?0[0-9]"
 
 
-def write_rows(source: sources.Source, path: Path) -> tuple[int, list[str]]:
+def write_rows(source: Source, path: Path) -> tuple[int, list[str]]:
     """Write rows, labels, weights and the recipe; the file appears when it is complete.
 
     Raises RowCacheError if the disk is full.
@@ -46,7 +46,7 @@ def write_rows(source: sources.Source, path: Path) -> tuple[int, list[str]]:
     return rows, ["groups of rows are not written"] * source.grouped
 
 
-class Table(sources.FilesInOrder):
+class Table(tables.FilesInOrder):
     """The columns of a table, unchanged; in text, numbers are doubles.
 
     Parameters
@@ -58,13 +58,13 @@ class Table(sources.FilesInOrder):
     Raises DataError for a missing column, or for values that Parquet written from text cannot hold.
     """
 
-    def __init__(self, files: list[sources.TableFile], exclude: list[str], needed: list[str]):
+    def __init__(self, files: list[tables.TableFile], exclude: list[str], needed: list[str]):
         super().__init__(files)
-        self._first, _ = sources.first_rows(files)
+        self._first, _ = tables.first_rows(files)
         path, stored = self._first.path, self._first.columns()
         for name in [*exclude, *needed]:
-            sources.check_column(path, stored, name)
-        types = {n: t for n, t in sources.column_types(files, exclude).items() if n not in exclude}
+            tables.check_column(path, stored, name)
+        types = {n: t for n, t in tables.column_types(files, exclude).items() if n not in exclude}
         if not types:
             raise DataError(f"{path} has no columns left to write.", code="no-columns", path=path)
         codes = dict.fromkeys(self._codes(types), pa.string())
@@ -73,13 +73,13 @@ class Table(sources.FilesInOrder):
             name for name, kind in types.items() if pa.types.is_integer(kind) and name not in codes
         ]  # fmt: skip
         for name, kind in types.items() if not self._first.typed else ():
-            family = "text" if pa.types.is_temporal(kind) else sources.family_of(kind)
+            family = "text" if pa.types.is_temporal(kind) else tables.family_of(kind)
             if family is None:
-                raise sources.no_feature(self._first, name, kind)
+                raise tables.no_feature(self._first, name, kind)
             types[name] = codes.get(name, ARROW_TYPES[family])
         self._schema, (self._columns, others) = (
             pa.schema([*types.items()]),
-            sources.columns_of(types),
+            tables.columns_of(types),
         )
         self._columns.exclude = [*exclude, *others]
 
@@ -98,14 +98,14 @@ class Table(sources.FilesInOrder):
         """Yield all rows; DataError for a number that no double equals, and for other types."""
         columns, schema = self._columns, self._schema
         for each in self.each_file():
-            sources.kinds_in(each, columns, False, self._first.path)
-            kinds = {field.name: sources.family_of(field.type) or "text" for field in schema}
-            rows = sources.rows_at_once(len(kinds), _VALUES, _VALUES)
+            tables.kinds_in(each, columns, False, self._first.path)
+            kinds = {field.name: tables.family_of(field.type) or "text" for field in schema}
+            rows = tables.rows_at_once(len(kinds), _VALUES, _VALUES)
             start = 0
-            for table in sources.rechunked(each.chunks(kinds, columns.exclude), rows):
+            for table in tables.rechunked(each.chunks(kinds, columns.exclude), rows):
                 for name in self._whole:
                     far, place = (
-                        np.abs(sources.numbers_in(table, name)) >= EXACT,
+                        np.abs(tables.numbers_in(table, name)) >= EXACT,
                         each.places_from(start),
                     )
                     said, leave = (
@@ -119,18 +119,18 @@ class Table(sources.FilesInOrder):
                 yield whole
 
 
-def write_parquet(source: Table | sources.Source, file: Any) -> tuple[int, list[str]]:
+def write_parquet(source: Table | Source, file: Any) -> tuple[int, list[str]]:
     """Write the columns of a table, or sparse rows as columns, to a binary file."""
-    tables = source.tables() if isinstance(source, Table) else _columns(source)
-    first, rows = next(tables), 0
+    parts = source.tables() if isinstance(source, Table) else _columns(source)
+    first, rows = next(parts), 0
     with pq.ParquetWriter(file, first.schema) as writer:
-        for table in chain([first], tables):
+        for table in chain([first], parts):
             writer.write_table(table)
             rows += table.num_rows
     return rows, []
 
 
-def _columns(source: sources.Source) -> Iterator[pa.Table]:
+def _columns(source: Source) -> Iterator[pa.Table]:
     """Yield rows as columns: ``label``, ``weight`` if rows have weights, and one for each feature,
     named by its number. The source is read twice, first for its width.
     """
@@ -146,7 +146,7 @@ def _columns(source: sources.Source) -> Iterator[pa.Table]:
     base = source.recipe().get("index_base", 0)
     names = [str(number + base) for number in range(width)]
     for batch in source.batches():
-        for part in batch.cut(sources.rows_at_once(width, _VALUES, _VALUES)):
+        for part in batch.cut(tables.rows_at_once(width, _VALUES, _VALUES)):
             X = np.pad(part.dense(), [(0, 0), (0, width - part.X.shape[1])])
             found: dict[str, Any] = {"label": part.y} if labeled else {}
             if source.weighted:
@@ -154,7 +154,7 @@ def _columns(source: sources.Source) -> Iterator[pa.Table]:
             yield pa.table(found | dict(zip(names, X.T, strict=True)))
 
 
-def write_svmlight(source: sources.Source, file: Any) -> tuple[int, list[str]]:
+def write_svmlight(source: Source, file: Any) -> tuple[int, list[str]]:
     """Write the rows of a source with labels to a binary file.
 
     Text as labels becomes numbers by order: -1 and 1 for two classes, else 0, 1, 2, ...; the source

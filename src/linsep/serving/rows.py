@@ -22,7 +22,8 @@ from linsep._system.files import process_mark
 from linsep.batches import Batch
 from linsep.errors import DataError, LinsepError
 from linsep.serving.limits import Budget
-from linsep.sources import ReadingOptions, Source, converted, from_recipe, open_source
+from linsep.sources import Source, open_source
+from linsep.sources.tables import ReadingOptions, converted, from_recipe
 from linsep.sources.tables.columns import Columns, to_recipe
 from linsep.sources.tables.encoding import Encoder
 from linsep.validation.checks import EXACT
