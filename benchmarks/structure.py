@@ -281,10 +281,11 @@ def tool_imports(files: list[Path], layers: set[str]) -> list[tuple[Path, str]]:
             other = modules().get(module)
             if other is None or name in public_names() or room_of(other) == room_of(path):
                 continue
-            # A package says in a stub which of its names are public.
-            if layer(other) in layers and not (
-                name != module and other.with_suffix(".pyi").exists()
-            ):
+            # A package says in a stub which of its names are public, a room of one file by names
+            # without an underscore.
+            stub = name != module and other.with_suffix(".pyi").exists()
+            alone = other.parent == PACKAGE and not name.rpartition(".")[2].startswith("_")
+            if layer(other) in layers and not (stub or alone):
                 found.append((path, name))
     return found
 

@@ -16,13 +16,11 @@ from typing import Any
 
 import numpy as np
 
-from linsep._system.interrupts import interruption_point, interrupts_deferred
-from linsep._system.threads import thread_count
+from linsep._system import interruption_point, interrupts_deferred, thread_count
 from linsep.batches import weight_totals
 from linsep.compiled.rows import Dense, Unit
 from linsep.errors import DataError, hint
-from linsep.estimators.labels import check_two_classes, is_turned
-from linsep.estimators.reading import StopReason
+from linsep.estimators import StopReason, check_two_classes, is_turned
 from linsep.learners.from_source import source_stream
 from linsep.learners.keeping import KeepLast
 from linsep.learners.passes import NO_SCORES, Course, close_pass, learn_batch, nothing_learned
@@ -31,7 +29,7 @@ from linsep.parameters import check_parameters
 from linsep.rows.arrays import RowBatch
 from linsep.rows.source_stream import SourceStream
 from linsep.rows.stored import StartAgain
-from linsep.sources.base import Source
+from linsep.sources import Source
 
 
 class Missed:
