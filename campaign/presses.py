@@ -24,7 +24,6 @@ import numpy as np
 import linsep.learners.passes
 import linsep.rows.arrays
 import linsep.rows.source_stream
-import linsep.rows.stored
 from campaign.batches import folder
 from linsep import (
     BalancedWinnow,
@@ -108,7 +107,7 @@ def small_pieces(folder: Path) -> Iterator[None]:
     (folder / "scratch").mkdir(exist_ok=True)
     places = [
         (tempfile, "tempdir", str(folder / "scratch")),
-        (linsep.rows.arrays, "SMALL", 100), (linsep.rows.stored, "SMALL", 100),
+        (linsep.rows.arrays, "SMALL", 100), (linsep.rows.source_stream, "SMALL", 100),
         (linsep.rows.source_stream, "BATCH_BYTES", 4000),
         (linsep.learners.passes, "rows_per_slice", lambda *_: 37),
     ]  # fmt: skip

@@ -14,7 +14,7 @@ import linsep
 from command_line import here
 from linsep.batches import Batch
 from linsep.catalog import ESTIMATORS, LEARNERS
-from linsep.rows.stored import Sample
+from linsep.rows.source_stream import Sample
 from linsep.sources import open_source
 
 TEXT = ("sms.csv", "--target", "kind", "--text", "message")

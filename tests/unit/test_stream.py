@@ -9,7 +9,6 @@ import scipy.sparse as sp
 
 import linsep.rows.arrays
 import linsep.rows.source_stream
-import linsep.rows.stored
 from linsep import PassiveAggressive, Perceptron, open_source
 from linsep.batches import Batch
 from linsep.errors import DataError
@@ -51,7 +50,7 @@ def text(tmp_path):
 def small_blocks(monkeypatch):
     """Orders and batches as of a large file: several batches of several blocks."""
     monkeypatch.setattr(linsep.rows.arrays, "SMALL", 100)
-    monkeypatch.setattr(linsep.rows.stored, "SMALL", 100)
+    monkeypatch.setattr(linsep.rows.source_stream, "SMALL", 100)
     monkeypatch.setattr(linsep.rows.arrays, "MANY", 4)
     monkeypatch.setattr(linsep.rows.source_stream, "BATCH_BYTES", 8000)
 

@@ -9,7 +9,6 @@ import pytest
 
 import linsep.rows.arrays
 import linsep.rows.source_stream
-import linsep.rows.stored
 from linsep import Perceptron, open_source
 from linsep.errors import DataError, LinsepError
 from linsep.sources import ArraySource
@@ -28,7 +27,7 @@ BINARY, LATE = Y % 2, np.where(np.arange(ROWS) < 150, Y % 2, Y)
 def small_batches(monkeypatch):
     """Several batches of several blocks, as of a large file."""
     monkeypatch.setattr(linsep.rows.arrays, "SMALL", 100)
-    monkeypatch.setattr(linsep.rows.stored, "SMALL", 100)
+    monkeypatch.setattr(linsep.rows.source_stream, "SMALL", 100)
     monkeypatch.setattr(linsep.rows.source_stream, "BATCH_BYTES", 4000)
 
 
@@ -196,7 +195,7 @@ def test_labels_that_are_no_classes_are_named(monkeypatch):
         source = ArraySource(np.eye(4), np.array(labels), batch_rows=2)
         with refused(DataError, "label-type"):
             Perceptron().fit(source)
-    monkeypatch.setattr("linsep.rows.label_book.MOST_CLASSES", 5)
+    monkeypatch.setattr("linsep.rows.source_stream.MOST_CLASSES", 5)
     with refused(DataError, "class-count", row=6):
         Perceptron().fit(ArraySource(np.eye(9), np.arange(9), batch_rows=2))
     Perceptron(max_iter=1).fit(ArraySource(np.eye(9), np.arange(9) % 5, batch_rows=2))

@@ -18,7 +18,7 @@ import linsep
 from data_files import FORMATS, dense, encoded, sample, write
 from linsep import Perceptron, open_source
 from linsep.errors import DataError
-from linsep.rows.stored import Keeper
+from linsep.rows.source_stream import Keeper
 from linsep.sources.opening import find_files
 from linsep.sources.tables import text_file
 from linsep.sources.tables.table import TableSource

@@ -7,7 +7,6 @@ import pytest
 import linsep
 import linsep.rows.arrays
 import linsep.rows.source_stream
-import linsep.rows.stored
 from command_line import assert_refused, here
 from linsep import LinearRegression, LogisticRegression, Perceptron, open_source
 from linsep.errors import DataError
@@ -36,7 +35,7 @@ def table(path, X, y, weights, **more):
 @pytest.fixture
 def small_blocks(monkeypatch):
     monkeypatch.setattr(linsep.rows.arrays, "SMALL", 100)
-    monkeypatch.setattr(linsep.rows.stored, "SMALL", 100)
+    monkeypatch.setattr(linsep.rows.source_stream, "SMALL", 100)
     monkeypatch.setattr(linsep.rows.source_stream, "BATCH_BYTES", 3000)
 
 

@@ -13,7 +13,7 @@ from linsep.distributed.cluster import Cluster, at_shard
 from linsep.distributed.shards import Reading, ShardRows, read_shard, shards_of
 from linsep.errors import NoRows
 from linsep.lanes import lane_rows, no_weight
-from linsep.rows.label_book import LabelBook
+from linsep.rows.source_stream import LabelBook
 from linsep.sources import ArraySource, Source
 from linsep.sources.tables.files import all_dropped
 

@@ -140,7 +140,7 @@ def source_labels(source: Source, y: np.ndarray | None, weights: Any = None) -> 
     """Return the labels of the rows of a source that can be learned."""
     if y is None:
         raise DataError(f"{source.name} has no labels to train on.", code="no-labels")
-    from linsep.rows.label_book import LabelBook
+    from linsep.rows.source_stream import LabelBook
 
     book = LabelBook()
     numbers = book.numbers(y, source.where)

@@ -17,8 +17,7 @@ from linsep.estimators import labels
 from linsep.estimators.reading import Reading, StopReason, describe
 from linsep.learners.passes import Course, PassReport, Run, all_passes
 from linsep.learners.state import Unlearnable
-from linsep.rows.source_stream import SourceStream
-from linsep.rows.stored import StartAgain
+from linsep.rows.source_stream import SourceStream, StartAgain
 from linsep.sources.arrays import ArraySource
 from linsep.sources.base import Source
 from linsep.validation.checks import warn_of_many_classes
@@ -136,7 +135,7 @@ def fit_source(
         labels.check_two_classes(stream.classes, source.name)
         classes = np.sort(stream.classes)
         labels.is_turned(estimator.reference, classes)  # raises an error for an unknown class
-        stream.hold_out(estimator.validation_fraction if estimator.early_stopping else None)
+        stream.start()
         width, names = stream.n_features, stream.feature_names
         if coef_init is not None:
             # The width of svmlight text is known only at its end, and may be another.
@@ -164,7 +163,7 @@ def fit_source(
         run, accuracy = estimator.fitted_run(), None
         clean = estimator.stop_reason_ == StopReason.CONVERGED and not run.left_out
         # Rows are not parsed again, and random predictions are those of the estimator.
-        rows = None if estimator.tie == "random" else stream.every_row()
+        rows = None if estimator.tie == "random" else stream.training_rows("all")
         if clean and estimator.keep in ("last", "best"):  # a pass without a mistake
             accuracy = 1.0
         elif rows is not None:

@@ -1,7 +1,7 @@
 """Row streams, and the stream of rows in memory."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Generator, Iterator
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -168,14 +168,6 @@ class RowBatch(NamedTuple):
             X = sp.csr_matrix(parts, shape=(self.codes.size, self.n_features))
         weights = self.importance if self.importance.size else None
         return Batch(X, self.codes, self.first or 0, weights)
-
-
-def without_first(start: int, row_batches: Iterator[RowBatch]) -> Generator[RowBatch, None, None]:
-    """Yield the batches without the first ``start`` rows in their order."""
-    for row_batch in row_batches:
-        if start < len(row_batch.order):
-            yield row_batch._replace(order=row_batch.order[start:])
-        start = max(0, start - len(row_batch.order))
 
 
 class RowStream(ABC):

@@ -27,8 +27,7 @@ from linsep.learners.passes import NO_SCORES, Course, close_pass, learn_batch, n
 from linsep.learners.state import Unlearnable
 from linsep.parameters import check_parameters
 from linsep.rows.arrays import RowBatch
-from linsep.rows.source_stream import SourceStream
-from linsep.rows.stored import StartAgain
+from linsep.rows.source_stream import SourceStream, StartAgain
 from linsep.sources import Source
 
 
