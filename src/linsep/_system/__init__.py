@@ -5,5 +5,4 @@ checksum; caches in folders that only this user can write.
 
 import lazy_loader
 
-# The names and their modules are in __init__.pyi.
 __getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
