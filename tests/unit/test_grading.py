@@ -17,8 +17,8 @@ def passive_aggressive(w, x, y):
 
 
 def margin(w, x, y):
-    cosine = y * (w @ x) / np.linalg.norm(x)
-    return w + y * x / np.linalg.norm(x) if cosine <= np.linalg.norm(w) / 4 else w
+    z = y * x / np.linalg.norm(x)
+    return w + z if w @ z <= np.linalg.norm(w) / 4 else w
 
 
 def winnow(w, x, y):
@@ -26,10 +26,8 @@ def winnow(w, x, y):
 
 
 def joint(W, x, y):
-    if (best := np.argmax(W @ x)) != y:
-        W[y] += x
-        W[best] -= x
-    return W
+    signs = np.eye(len(W))[y] - np.eye(len(W))[np.argmax(W @ x)]
+    return W + np.outer(signs, x)
 
 
 @pytest.mark.parametrize(("step", "rule", "classes"), [
@@ -65,7 +63,7 @@ def test_rules_that_store_more_than_weights_are_refused():
 
 def test_checks_raise_unless_the_answer_is_right(capsys):
     check(0.333, 1 / 3)
-    check([3.0, 0.001], np.array([3, 0]), atol=0.01)
+    check([3.001, 0.0], np.array([3, 0]))
     check("a", str.islower)
     check_function(np.add, lambda a, b: a + b, [(1, 2), (np.ones(2), 2.0)])
     assert capsys.readouterr().out == "right\n" * 4

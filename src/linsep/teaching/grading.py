@@ -84,10 +84,10 @@ def grade(
     --------
     >>> from linsep.teaching import grade
     >>> print(grade(lambda w, x, y: w + y * x if y * (w @ x) < 0 else w, n_features=2))
-    points: 0.772727
-    step 0: <lambda>([0, 0], [2, 1], 1)
+    points: 0.818182
+    step 0: <lambda>([0, 0], [1, 0], -1)
     returned: [0, 0]
-    expected: [2, 1]
+    expected: [-1, 0]
     """
     if isinstance(rule, str) and rule in LINEAR:
         rule = rule_of(LINEAR[rule]())
@@ -98,12 +98,11 @@ def grade(
             f"linsep.textbook that stores only weights and updates them at once, got {rule!r}.",
             option="rule",
         )
-    rng, shape = np.random.default_rng(seed), (n_rows, n_features)
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n_rows, n_features))
     if rule == textbook.Perceptron():  # in whole numbers, some scores are exactly 0
-        X = rng.integers(-3, 4, shape).astype(float)
+        X = np.rint(2 * X) + 0.0
         X[~X.any(axis=1), 0] = 1.0
-    else:
-        X = rng.normal(size=shape)
     X = np.abs(X) if isinstance(rule, textbook.Winnow) else X
     codes = rng.integers(n_classes, size=n_rows)
     scheme, labels = ("binary", 2 * codes - 1) if n_classes == 2 else ("native", codes)
@@ -122,19 +121,19 @@ def grade(
     return Grade(float(points * share), next(wrong, ""))
 
 
-def check(answer: Any, right: Any, hint: str = "", *, atol: float = 0.0) -> None:
+def check(answer: Any, right: Any, hint: str = "") -> None:
     """Print "right", or raise WrongAnswer if an answer is missing or wrong.
 
     Parameters
     ----------
     answer : what the student found; ``...`` and None are missing
-    right : the right number or array, within half a percent and ``atol``; or a function that
-        returns whether the answer is right, where an exception means that it is not
+    right : the right number or array, within half a percent; or a function that returns whether
+        the answer is right, where an exception means that it is not
     hint : how to find the answer. The first wrong number of a vector is named, too.
     """
     correct = np.array(False)
     if not callable(right):
-        correct = _close(answer, right, 5e-3, atol)
+        correct = _close(answer, right, 5e-3)
     else:
         with suppress(Exception):  # an answer of another type or size
             correct = np.array(bool(right(answer)))
@@ -171,7 +170,7 @@ def _difference(function: Callable[..., Any], arguments: Sequence[Any], expected
     try:
         found = function(*deepcopy(arguments))
         came = f"returned: {_shown(found)}"
-        if _close(found, expected, 1e-6, 1e-9).all():
+        if _close(found, expected, 1e-6).all():
             return ""
     except Exception as error:  # whatever a student's function raises
         came = f"raised: {type(error).__name__}: {error}"
@@ -179,11 +178,11 @@ def _difference(function: Callable[..., Any], arguments: Sequence[Any], expected
     return f"{call}\n{came}\nexpected: {_shown(expected)}"
 
 
-def _close(found: Any, expected: Any, rtol: float, atol: float) -> Any:
+def _close(found: Any, expected: Any, rtol: float) -> Any:
     """Return which numbers agree; False for another shape or type."""
     with suppress(TypeError, ValueError):
         if np.shape(found) == np.shape(expected):
-            return np.isclose(found, expected, rtol=rtol, atol=atol)
+            return np.isclose(found, expected, rtol=rtol, atol=1e-9)
     return np.array(False)
 
 

@@ -169,11 +169,10 @@ def classes_of(X: Rows, y: Sequence[Any], scheme: str, n_classes: int) -> list[i
 def start(
     rule: Rule, scheme: Scheme, n_features: int, weights: Any, intercept: Any
 ) -> list[Machine]:
-    """Return binary classifiers with copies of the given weights, or with the rule's initial
-    weights.
-    """
-    w, b = scheme.same(n_features, *rule.first(n_features, scheme.joint))
-    return scheme.machines(w if weights is None else weights, b if intercept is None else intercept)
+    """Return binary classifiers with copies of the given weights, or with the rule's first ones."""
+    (w, b), n = rule.first(n_features, scheme.joint), scheme.n_vectors
+    W = scheme.bare([[w] * n_features] * n) if weights is None else weights
+    return scheme.machines(W, scheme.bare([b] * n) if intercept is None else intercept)
 
 
 def learn(

@@ -36,11 +36,6 @@ class Scheme:
         """Return a list, one per weight vector, in the shape of steps."""
         return values
 
-    def same(self, n_features: int, weight: Number, intercept: Number) -> tuple[Any, Any]:
-        """Return equal weights and intercepts, in the shape of steps."""
-        n = self.n_vectors
-        return self.bare([[weight] * n_features] * n), self.bare([intercept] * n)
-
     def machines(self, weights: Any, intercept: Any) -> list[Machine]:
         """Return binary classifiers with these weights, given in the shape of steps."""
         vectors = zip(self.listed(weights), self.listed(intercept), strict=True)
