@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from functools import cache, partial
-from inspect import signature
+from inspect import cleandoc, signature
 from math import isfinite
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -256,7 +256,7 @@ def command(*parameters: Any, cls: Callable[..., Command] = Command) -> Callable
         params = [p for one in declared for p in (one.options if one in gathered else (one,))]
         return cls(
             function.__name__, params=[*params, HELP_ALL], callback=run,
-            help=function.__doc__,
+            help=cleandoc(function.__doc__ or "").replace("Example:", "\b\nExample:"),  # one line
             context_settings={"help_option_names": ["-h", "--help"], "show_default": True},
         )  # fmt: skip
 
