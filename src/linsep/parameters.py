@@ -135,45 +135,39 @@ class HasParameters:
         super().__init_subclass__(**how)
         has_own = "__init__" in vars(cls)
         dataclass(kw_only=True, eq=False, repr=False)(cls)
+        init, known = cls.__init__, {*signature(cls).parameters}
+
+        @wraps(init)
+        def __init__(self: Any, *args: Any, **given: Any) -> None:
+            if others := given.keys() - known:
+                name = min(others)
+                said = f"{type(self).__name__} has no parameter {name!r}"
+                raise ArgumentError(said, *advice_on(name, known))  # of other programs, too
+            init(self, *args, **given)
+
         if not has_own:
-            cls.__init__ = _with_advice(cls.__init__)  # type: ignore[method-assign]
+            cls.__init__ = __init__  # type: ignore[method-assign]
         base = next(one for one in cls.__mro__[1:] if issubclass(one, HasParameters))
-        if inherited := _lists(base.__doc__):
-            cls.__doc__ = _completed(cls.__doc__ or "", inherited, {*signature(cls).parameters})
+        inherited, own = _lists(base.__doc__), _lists(cls.__doc__)
+        doc = _LIST.sub("", cleandoc(cls.__doc__ or ""))
+        intro, *rest = re.split(r"^(?=\w+\n-)", doc, maxsplit=1, flags=re.M)
+        for name, entries in inherited.items():  # the parameters that the class takes
+            mine = own.get(name, {})
+            taken = {k: entry for k, entry in entries.items() if name == "Attributes" or k in known}
+            listed = "\n".join([name, "-" * len(name), *(mine | taken | mine).values()])
+            intro = f"{intro.rstrip()}\n\n{listed}"
+        if inherited:
+            cls.__doc__ = "\n\n".join([intro, *rest])
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()  # type: ignore[misc]
         tags.input_tags.sparse = True
         return tags
 
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Return the parameters by name; ``deep`` adds the parameters of nested estimators."""
-        if deep:
-            return dict(super().get_params(deep=True))  # type: ignore[misc]
-        kind: Any = type(self)
-        return {name: getattr(self, name) for name in _names_of(kind)}
-
-
-@cache
-def _names_of(estimator: Any) -> list[str]:
-    """Return the names of the parameters of a class (cached, since reading a signature is slow)."""
-    return list(estimator._get_param_names())
-
-
-def _with_advice(init: Any) -> Any:
-    """Return an ``__init__`` that translates parameter names of other programs in its errors."""
-    known = {*signature(init).parameters}
-
-    @wraps(init)
-    def __init__(self: Any, *args: Any, **given: Any) -> None:
-        if given.keys() <= known:
-            init(self, *args, **given)
-            return
-        name = min(given.keys() - known)
-        said = f"{type(self).__name__} has no parameter {name!r}"
-        raise ArgumentError(said, *advice_on(name, known))
-
-    return __init__
+    @classmethod
+    @cache  # reading a signature is slow
+    def _get_param_names(cls) -> list[str]:
+        return list(super()._get_param_names())  # type: ignore[misc]
 
 
 #: a section of a docstring that is a list
@@ -188,17 +182,6 @@ def _lists(doc: str | None) -> dict[str, dict[str, str]]:
     }
 
 
-def _completed(doc: str, inherited: dict[str, dict[str, str]], takes: set[str]) -> str:
-    """Return a docstring with the inherited attributes, and parameters that the class takes."""
-    intro, *rest = re.split(r"^(?=\w+\n-)", _LIST.sub("", cleandoc(doc)), maxsplit=1, flags=re.M)
-    for name, entries in inherited.items():
-        own = _lists(doc).get(name, {})
-        taken = {k: entry for k, entry in entries.items() if name == "Attributes" or k in takes}
-        listed = "\n".join([name, "-" * len(name), *(own | taken | own).values()])
-        intro = f"{intro.rstrip()}\n\n{listed}"
-    return "\n\n".join([intro, *rest])
-
-
 @cache
 def parameters_of(estimator: Any) -> dict[str, Parameter]:
     """Return the declared parameters of a class by name, its own before the inherited ones."""
@@ -206,22 +189,20 @@ def parameters_of(estimator: Any) -> dict[str, Parameter]:
     every = fields(estimator) if is_dataclass(estimator) else ()
     declared = [one for one in every if "help" in one.metadata]
     declared.sort(key=lambda one: one.name not in own)
-    return {one.name: _declared(one, told.get(one.name, "")) for one in declared}
-
-
-def _declared(one: Any, entry: str) -> Parameter:
-    """Return the parameter of a field, by its annotation and its entry in the docstring."""
-    text = " ".join(entry.partition("\n")[2].replace("`", "").split())
-    help = one.metadata["help"] or text[:1].lower() + re.split(r"\.(?: |$)", text)[0][1:]
-    parts = get_args(one.type) if get_origin(one.type) in (Union, UnionType) else (one.type,)
-    words = [word for part in parts if get_origin(part) is Literal for word in get_args(part)]
-    kind = next((part for part in parts if part in (int, float, bool)), str)
-    also = [None] * (NoneType in parts)
-    valid = {"kind": kind, "choices": tuple(words)} | one.metadata["valid"]
-    if kind is not str:  # words beside numbers
-        also, valid["choices"] = also + words, ()
-    valid["also"] = (*also, *valid.get("also", ()))
-    return Parameter(name=one.name, help=help, default=one.default, **valid)
+    found = {}
+    for one in declared:
+        text = " ".join(told.get(one.name, "").partition("\n")[2].replace("`", "").split())
+        help = one.metadata["help"] or text[:1].lower() + re.split(r"\.(?: |$)", text)[0][1:]
+        parts = get_args(one.type) if get_origin(one.type) in (Union, UnionType) else (one.type,)
+        words = [word for part in parts if get_origin(part) is Literal for word in get_args(part)]
+        kind = next((part for part in parts if part in (int, float, bool)), str)
+        also = [None] * (NoneType in parts)
+        valid = {"kind": kind, "choices": tuple(words)} | one.metadata["valid"]
+        if kind is not str:  # words beside numbers
+            also, valid["choices"] = also + words, ()
+        valid["also"] = (*also, *valid.get("also", ()))
+        found[one.name] = Parameter(name=one.name, help=help, default=one.default, **valid)
+    return found
 
 
 def check_parameters(estimator: Any) -> None:

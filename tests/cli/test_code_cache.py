@@ -17,7 +17,7 @@ from numba import typeof
 
 from command_line import here
 from linsep._system.caches import CacheWarning, _warned
-from linsep.compiled import WORK, code_cache
+from linsep.compiled import WORK, jit
 from linsep.compiled.jit import compiled
 from linsep.compiled.rules.perceptron import Constant, PerceptronRule
 
@@ -47,10 +47,10 @@ class Cache:
 @pytest.fixture
 def cache(tmp_path, monkeypatch):
     monkeypatch.setenv("LINSEP_CACHE_DIR", str(tmp_path / "cache"))
-    code_cache.code_folder.cache_clear()
+    jit.code_folder.cache_clear()
     _warned.clear()
     yield Cache(tmp_path / "cache")
-    code_cache.code_folder.cache_clear()
+    jit.code_folder.cache_clear()
 
 
 def runs_without(cache, said):
@@ -82,7 +82,7 @@ def test_damaged_code_is_compiled_again(cache, damage):
     cache.file.write_bytes({
         "empty": b"",
         "flipped": whole[:200] + bytes([whole[200] ^ 1]) + whole[201:],
-        "swapped": code_cache.MAGIC + code_cache.hashlib.sha256(foreign).digest() + foreign,
+        "swapped": jit.MAGIC + jit.hashlib.sha256(foreign).digest() + foreign,
     }[damage])  # fmt: skip
     assert cache.run() == (0, 1)
     assert cache.run() == (1, 0)
@@ -113,7 +113,7 @@ def plant(cache, tmp_path):
     """Put a pickle in place of the code, as somebody could who can write there."""
     cache.run()
     content = pickle.dumps(Planted(tmp_path / "trace"))
-    head = code_cache.MAGIC + code_cache.hashlib.sha256(content).digest()
+    head = jit.MAGIC + jit.hashlib.sha256(content).digest()
     cache.file.write_bytes(head + content)
 
 
@@ -122,14 +122,14 @@ def test_code_in_a_folder_that_others_can_write_never_runs(cache, tmp_path):
     plant(cache, tmp_path)
     folder = cache.path / "compiled"
     folder.chmod(0o777)
-    code_cache.code_folder.cache_clear()
+    jit.code_folder.cache_clear()
     runs_without(cache, re.escape(f"others can write in {folder} (its mode is 777)"))
     folder.chmod(0o700)
     cache.path.chmod(0o777)  # they could put another folder in its place
-    code_cache.code_folder.cache_clear()
+    jit.code_folder.cache_clear()
     runs_without(cache, re.escape(f"others can write in {cache.path} (its mode is 777)"))
     cache.path.chmod(0o1777)  # as /tmp is
-    code_cache.code_folder.cache_clear()
+    jit.code_folder.cache_clear()
     cache.file.chmod(0o622)
     assert cache.run() == (0, 1)
     assert not (tmp_path / "trace").exists()
@@ -163,7 +163,7 @@ def test_a_lock_that_is_never_released_is_waited_for_no_longer_than_said(cache, 
     threading.Timer(0.3, compiled_by_another).start()
     assert cache.run() == (1, 0)  # it has waited, and loads
     code.unlink()
-    monkeypatch.setattr(code_cache, "LOCK_SECONDS", 0.1)
+    monkeypatch.setattr(jit, "LOCK_SECONDS", 0.1)
     with lock, warnings.catch_warnings():
         warnings.simplefilter("error")
         assert cache.run() == (0, 1)
@@ -180,9 +180,9 @@ def test_old_versions_go_and_nothing_else(cache, monkeypatch):
     (old / "walk.walk-0123456789abcdef.code").write_text("named like ours, but not ours")
     strange = version.parent / "precious"
     strange.mkdir()
-    (strange / "walk.walk-0123456789abcdef.code").write_bytes(code_cache.MAGIC)
-    monkeypatch.setattr(code_cache, "MOST_BYTES", 0)
-    code_cache.code_folder.cache_clear()
+    (strange / "walk.walk-0123456789abcdef.code").write_bytes(jit.MAGIC)
+    monkeypatch.setattr(jit, "MOST_BYTES", 0)
+    jit.code_folder.cache_clear()
     assert cache.run() == (0, 1)
     assert sorted(path.name for path in old.iterdir()) == [
         "letter.txt", "walk.walk-0123456789abcdef.code",
@@ -194,30 +194,30 @@ def test_old_versions_go_and_nothing_else(cache, monkeypatch):
 @pytest.mark.compiled
 def test_a_rule_from_elsewhere_is_never_older_than_its_file(tmp_path):
     """The hash is of our own files, of all of them: with a rule of another nothing is kept."""
-    here, inner = code_cache.source_hash(), tmp_path / "compiled" / "rules" / "perceptron.py"
-    shutil.copytree(code_cache.HERE, tmp_path / "compiled")
-    assert code_cache.source_hash(tmp_path / "compiled") == here
+    here, inner = jit.source_hash(), tmp_path / "compiled" / "rules" / "perceptron.py"
+    shutil.copytree(jit.HERE, tmp_path / "compiled")
+    assert jit.source_hash(tmp_path / "compiled") == here
     inner.write_text(inner.read_text() + "#")
-    assert code_cache.source_hash(tmp_path / "compiled") != here
+    assert jit.source_hash(tmp_path / "compiled") != here
     foreign = type("Rule", (PerceptronRule,), {"__module__": "own"})
     for rule, ours in ((PerceptronRule, True), (foreign, False)):
         kind = typeof(rule(Constant(1.0)))
-        assert code_cache.is_ours((kind, typeof(1.0))) is ours
+        assert jit.is_ours((kind, typeof(1.0))) is ours
 
 
 #: runs commands, and names the files of the loops that were looked up
 LOOPS = """
 import sys
-from linsep.compiled import code_cache
+from linsep.compiled import jit
 from linsep.cli.main import command
-asked, path = set(), code_cache.CodeCache._path
+asked, path = set(), jit.CodeCache._place
 
 def remembered(cache, signature, codegen):
     found = path(cache, signature, codegen)
-    asked.add(found.name)
+    asked.add(found[0].name)
     return found
 
-code_cache.CodeCache._path = remembered
+jit.CodeCache._place = remembered
 for words in sys.argv[1:]:
     sys.argv = ["linsep", *words.split()]
     try:

@@ -20,7 +20,7 @@ from linsep import AROW, Checkpoint, KernelPerceptron, PassiveAggressive, Percep
 from linsep.errors import CheckpointError, ModelFileError, ParameterError
 from linsep.kernels import RBF
 from linsep.kernels.naming import as_kernel
-from linsep.learners.keeping import KeepLast
+from linsep.learners.state import KeepLast
 from linsep.sources.arrays import ArraySource
 from refusals import refused
 

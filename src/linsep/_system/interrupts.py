@@ -52,7 +52,7 @@ def like_ctrl_c() -> Iterator[None]:
     def interrupt(number: int, frame: Any) -> None:
         raise KeyboardInterrupt(number)
 
-    mine = SIGNALS if _in_main_thread() else []
+    mine = SIGNALS if threading.current_thread() is threading.main_thread() else []
     fatal = [number for number in mine if signal.getsignal(number) == signal.SIG_DFL]
     for number in fatal:
         signal.signal(number, interrupt)
@@ -63,17 +63,13 @@ def like_ctrl_c() -> Iterator[None]:
             signal.signal(number, signal.SIG_DFL)
 
 
-def _in_main_thread() -> bool:
-    return threading.current_thread() is threading.main_thread()
-
-
 class interrupts_deferred:
     """Context manager that delays Ctrl-C, which reaches the main thread only, until the next window
     or the end of the block; the end of an inner block within a window is itself a window.
     """
 
     def __enter__(self) -> "interrupts_deferred":
-        self._active = _in_main_thread()
+        self._active = threading.current_thread() is threading.main_thread()
         if self._active:
             self._was_open, _signals.open = _signals.open, False
             if _signals.depth == 0:
@@ -108,7 +104,7 @@ class interrupts_allowed:
     """Context manager within :class:`interrupts_deferred` that lets Ctrl-C take effect at once."""
 
     def __enter__(self) -> None:
-        self._active = _in_main_thread() and _signals.depth > 0
+        self._active = _signals.depth > 0 and threading.current_thread() is threading.main_thread()
         if self._active:
             self._was_open = _signals.open
             _signals.open_again()

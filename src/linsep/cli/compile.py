@@ -14,7 +14,7 @@ from sklearn.base import is_regressor
 import linsep
 from linsep.catalog import ESTIMATORS
 from linsep.cli.options import choice, command, option
-from linsep.compiled.code_cache import code_folder
+from linsep.compiled.jit import code_folder
 from linsep.errors import DataError
 
 #: of the data that are learned

@@ -1,22 +1,226 @@
-"""Decorators that compile hot loops and cache them on disk."""
+"""Decorators that compile hot loops and cache them on disk.
 
-from collections.abc import Callable
-from functools import partial
+numba's own cache trusts its files: a truncated file breaks every later run, and a full disk breaks
+the run that compiles. It also keys files by the source file of the function alone, so an edit of an
+*imported* file is not noticed. Here a file is one loop for one signature::
+
+    magic, SHA-256 of the rest, pickle of (signature, processor, what numba needs)
+
+in a folder named by a hash over every file of ``compiled/``, to which only this user can write.
+Files with a wrong checksum are compiled again. Processes that need the same loop at the same time
+wait for the one that compiles it. Loops with a rule from another package are not cached.
+"""
+
+import hashlib
+import os
+import pickle
+import re
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from functools import cache, partial
+from pathlib import Path
 from typing import Any, ClassVar
 
+import llvmlite
+import numba
 from llvmlite import ir
 from numba import config, njit, types
 from numba.core import cgutils
+from numba.core.caching import _Cache
 from numba.core.codegen import JITCodeLibrary
-from numba.core.compiler import CompilerBase, DefaultPassBuilder
+from numba.core.compiler import CompilerBase, CompileResult, DefaultPassBuilder
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.compiler_machinery import LoweringPass, register_pass
+from numba.core.runtime import rtsys
+from numba.core.serialize import dumps
 from numba.core.typed_passes import AnnotateTypes
 from numba.core.typing.templates import AbstractTemplate, infer_global
 from numba.extending import intrinsic
 
+from linsep._system.caches import (
+    CacheFiles,
+    UnsafeFolder,
+    cache_folder,
+    open_own,
+    private_folder,
+    trim_cache,
+    warn_without,
+)
+from linsep._system.files import scratch_file
 from linsep._system.interrupts import interrupts_deferred
-from linsep.compiled.code_cache import CodeCache
+from linsep.compiled import counted
+
+MAGIC = b"linsep\0C"
+DIGEST = hashlib.sha256().digest_size
+# About a hundred versions of the source.
+MOST_BYTES = 500e6
+#: seconds after which a waiting process compiles the loop itself
+LOCK_SECONDS = 120.0
+CODE = CacheFiles(re.compile(r"[\w.]+-[0-9a-f]{16}\.code"), MAGIC)
+LOCKS = CacheFiles(re.compile(r"[\w.]+-[0-9a-f]{16}\.lock"), b"")
+VERSION = re.compile(r"[0-9a-f]{16}")
+HERE = Path(__file__).resolve().parent
+SLOW = "so every run compiles its loops again, which takes seconds"
+ELSEWHERE = "set LINSEP_CACHE_DIR to a folder that only you can write"
+
+
+def source_hash(folder: Path = HERE) -> str:
+    """Return a hash of all Python files below ``folder``, and of the versions of the compiler."""
+    digest = hashlib.sha256()
+    for path in sorted(folder.rglob("*.py")):
+        name = path.relative_to(folder).as_posix()
+        digest.update(name.encode() + b"\0" + path.read_bytes() + b"\0")
+    digest.update(f"{sys.version} {numba.__version__} {llvmlite.__version__}".encode())
+    return digest.hexdigest()[:16]
+
+
+@cache
+def code_folder() -> Path | None:
+    """Return the folder for compiled code of this source, or None with a warning."""
+    parent = cache_folder() / "compiled"
+    try:
+        folder = private_folder(parent) / source_hash()
+        fresh = not folder.exists()
+        folder = private_folder(folder)
+        if fresh:
+            _trim(folder)
+    except UnsafeFolder as why:
+        warn_without(f"Compiled code is not cached in {parent}, because {why}, {SLOW}", ELSEWHERE)
+        return None
+    except OSError as error:
+        _warn_unwritable(parent, error)
+        return None
+    return folder
+
+
+def _warn_unwritable(folder: Path, error: OSError) -> None:
+    problem = f"Compiled code cannot be cached in {folder} ({error.strerror}), {SLOW}"
+    warn_without(problem, "free some space there", "set LINSEP_CACHE_DIR to another folder")
+
+
+def _trim(fresh: Path) -> None:
+    """Remove the code of the oldest source versions, and no other file."""
+    versions = [path for path in fresh.parent.iterdir() if VERSION.fullmatch(path.name)]
+    entries = [CODE.files(version) for version in versions]
+    trim_cache([files for files in entries if files], MOST_BYTES, CODE.files(fresh))
+    for version in versions:
+        if version != fresh and not CODE.files(version):
+            for lock in LOCKS.files(version):
+                lock.unlink(missing_ok=True)
+            with suppress(OSError):  # it holds other files, or is gone already
+                version.rmdir()
+
+
+def is_ours(kind: Any) -> bool:
+    """Return whether a numba type, or a tuple of types, uses only this package's classes.
+
+    The source hash does not cover other classes, such as the rule of a learner defined elsewhere.
+    """
+    if isinstance(kind, tuple):
+        return all(map(is_ours, kind))
+    module = getattr(getattr(kind, "instance_class", None), "__module__", __package__)
+    ours = module.partition(".")[0] == __package__.partition(".")[0]
+    return ours and is_ours(tuple(getattr(kind, "types", ())))
+
+
+class CodeCache(_Cache):
+    """The cache that numba uses for one function, by signature."""
+
+    def __init__(self, function: Callable):
+        code = function.__code__
+        self._name = f"{Path(code.co_filename).stem}.{function.__name__}"
+        self._key = (function.__qualname__, code.co_firstlineno)
+        self._found: dict[Any, Any] = {}
+
+    @property
+    def cache_path(self) -> str:
+        """The folder, as numba reports it."""
+        return str(code_folder())
+
+    @contextmanager
+    def alone(self, signature: Any, context: Any) -> Iterator[None]:
+        """Hold the lock on ``signature`` while the block loads or compiles it.
+
+        Machine code needs only numba's memory manager. The compiler itself takes a third of a
+        second to load, only when needed.
+        """
+        rtsys.initialize(context)
+        path, about = self._place(signature, context.codegen())
+        with ExitStack() as stack:
+            found = None if path is None else read_code(path, about)
+            if found is None and path is not None:
+                _lock(path.with_suffix(".lock"), stack)
+                found = read_code(path, about)
+            if found is None:
+                stack.enter_context(counted())
+            else:
+                self._found[signature] = found
+            yield
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """Return what :meth:`alone` has loaded, in numba's form, or None."""
+        if sig not in self._found:
+            return None
+        return CompileResult._rebuild(target_context, *self._found.pop(sig))
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        """Store a compiled function, or warn once if that fails."""
+        path, about = self._place(sig, data.codegen)
+        if path is None or data.library.has_dynamic_globals or any(data.lifted):
+            return
+        try:
+            write_code(path, about, data._reduce())
+        except OSError as error:
+            _warn_unwritable(path.parent, error)
+
+    def _place(self, signature: Any, codegen: Any) -> tuple[Path | None, tuple]:
+        """Return the file, None if the code is not kept, and what it is about."""
+        folder = code_folder() if is_ours(signature) else None
+        about = (*self._key, signature, codegen.magic_tuple())
+        key = repr((self._key, str(signature), codegen.magic_tuple())).encode()
+        name = f"{self._name}-{hashlib.sha256(key).hexdigest()[:16]}.code"
+        return None if folder is None else folder / name, about
+
+    def enable(self) -> None:
+        """Nothing to do: it is always enabled, and writing replaces files."""
+
+    disable = flush = enable
+
+
+def read_code(path: Path, about: tuple) -> Any:
+    """Read a file of :func:`write_code`; None if it is missing, damaged or not about ``about``."""
+    try:
+        with os.fdopen(open_own(path), "rb") as file:
+            head, content = file.read(len(MAGIC) + DIGEST), file.read()
+    except OSError:
+        return None
+    if head != MAGIC + hashlib.sha256(content).digest():
+        return None
+    written, compiled = pickle.loads(content)
+    return compiled if written == about else None
+
+
+def write_code(path: Path, about: tuple, compiled: Any) -> None:
+    """Write a compiled function to its place atomically; raises OSError if that fails."""
+    content = dumps((about, compiled))
+    descriptor, temporary = scratch_file(path.parent, path.stem)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(MAGIC + hashlib.sha256(content).digest() + content)
+        os.replace(temporary, path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+
+
+def _lock(path: Path, stack: ExitStack) -> None:
+    """Lock a file until the stack ends; continue without the lock if it is unavailable."""
+    from filelock import FileLock, Timeout  # needed for compiling only
+
+    # The other process may be suspended, or the disk full. Compiling twice costs only time.
+    with suppress(Timeout, OSError, NotImplementedError):
+        stack.enter_context(FileLock(path, LOCK_SECONDS, mode=0o600))
 
 
 class _Piece(JITCodeLibrary):
@@ -84,23 +288,23 @@ INLINED = OPTIONS | {
     "no_cpython_wrapper": True,
     "pipeline_class": PieceCompiler,
 }
-# Parsed numbers must be bit-identical to Python's: nothing fused, -0.0 kept.
-EXACT = OPTIONS | {"fastmath": False}
 
 
 # False under NUMBA_DISABLE_JIT=1, where every loop runs as plain Python.
 COMPILING = not getattr(config, "DISABLE_JIT", 0)
 
 
-def _kept(loop: Any) -> Any:
-    """Cache a loop on disk, and defer Ctrl-C while it is compiled or loaded.
+def compiled(function: Callable, **options: Any) -> Any:
+    """Compile a loop without the GIL, cached on disk; multiply-adds may be fused.
 
-    LLVM calls back into Python, where KeyboardInterrupt is swallowed; elsewhere in the compiler it
-    leaves a partial function behind, and the process may crash at exit.
+    Ctrl-C is deferred while it is compiled or loaded: LLVM calls back into Python, where
+    KeyboardInterrupt is swallowed; elsewhere in the compiler it leaves a partial function behind,
+    and the process may crash at exit.
     """
+    loop = njit(**OPTIONS | options)(function)
     if not COMPILING:
         return loop
-    compile_one, kept = loop.compile, CodeCache(loop.py_func)
+    compile_one, kept = loop.compile, CodeCache(function)
     loop._cache = kept
 
     def compile_once(signature: Any) -> Any:
@@ -115,9 +319,9 @@ def _kept(loop: Any) -> Any:
     return loop
 
 
-def compiled(function: Callable) -> Any:
-    """Compile a loop without the GIL, cached on disk; multiply-adds may be fused."""
-    return _kept(njit(**OPTIONS)(function))
+#: a loop that keeps every float operation as written: parsed numbers must be bit-identical to
+#: Python's, nothing fused, -0.0 kept
+exact = partial(compiled, fastmath=False)
 
 
 def direct(loop: Any, *arguments: Any) -> Any:
@@ -127,11 +331,6 @@ def direct(loop: Any, *arguments: Any) -> Any:
     if not COMPILING:
         return loop
     return loop.compile(tuple(map(loop.typeof_pyval, arguments)))
-
-
-def exact(function: Callable, **options: Any) -> Any:
-    """Compile a loop as :func:`compiled` does, but keep every float operation as written."""
-    return _kept(njit(**EXACT, **options)(function))
 
 
 def inlined(function: Callable, **options: Any) -> Any:
@@ -147,7 +346,9 @@ def generic(argument: int) -> Callable[[Callable], Any]:
     """Make a function that dispatches on the NamedTuple class of one positional argument.
 
     The body is chosen and inlined at compile time; with the compiler disabled, it is looked up at
-    each call. Bodies are added with ``@name.when(Class, ...)``.
+    each call. Bodies are added with ``@name.when(Class, ...)``. ``numba.extending.overload`` does
+    the same and costs twice as much: it compiles a function that calls the body, and a body once
+    more for every kind of caller.
     """
 
     def make(declared: Callable) -> Any:
@@ -167,37 +368,29 @@ def generic(argument: int) -> Callable[[Callable], Any]:
 
         call.__name__, call.__doc__ = declared.__name__, declared.__doc__
         call.when = when  # type: ignore[attr-defined]
-        if COMPILING:
-            _choose_by_type(call, argument, bodies)
+        if not COMPILING:
+            return call
+
+        class Choice(AbstractTemplate):
+            key = call
+            made: ClassVar[dict[Any, Any]] = {}
+
+            def generic(self, args: Any, kws: Any) -> Any:
+                body = bodies.get(getattr(args[argument], "instance_class", type(None)))
+                if body is None:
+                    return None
+                chosen = types.Dispatcher(body)
+                signature = chosen.get_call_type(self.context, args, kws)
+                self.made[signature.args] = chosen.get_overload(signature)
+                return signature
+
+            def get_impl_key(self, sig: Any) -> Any:
+                return self.made[sig.args]
+
+        infer_global(call, types.Function(Choice))
         return call
 
     return make
-
-
-def _choose_by_type(call: Callable, argument: int, bodies: dict[type, Any]) -> None:
-    """Make numba replace a call of ``call`` by the body for the type of one argument.
-
-    ``numba.extending.overload`` does the same and costs twice as much: it compiles a function that
-    calls the body, and a body once more for every kind of caller.
-    """
-
-    class Choice(AbstractTemplate):
-        key = call
-        made: ClassVar[dict[Any, Any]] = {}
-
-        def generic(self, args: Any, kws: Any) -> Any:
-            body = bodies.get(getattr(args[argument], "instance_class", type(None)))
-            if body is None:
-                return None
-            chosen = types.Dispatcher(body)
-            signature = chosen.get_call_type(self.context, args, kws)
-            self.made[signature.args] = chosen.get_overload(signature)
-            return signature
-
-        def get_impl_key(self, sig: Any) -> Any:
-            return self.made[sig.args]
-
-    infer_global(call, types.Function(Choice))
 
 
 def prefetch(array, index):

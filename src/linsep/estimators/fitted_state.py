@@ -6,7 +6,7 @@ checks and converts them. A fact "fit.l2" is the fact "l2" within "fit".
 
 import re
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple, TypeVar, cast
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from sklearn.callback import with_callbacks
@@ -14,12 +14,8 @@ from sklearn.callback import with_callbacks
 from linsep.errors import ModelFileError
 
 Method = TypeVar("Method", bound=Callable[..., Any])
-
-
-def calls_back(fit: Method) -> Method:
-    """Return a method ``fit`` with scikit-learn's callbacks that keeps its type."""
-    return cast(Method, with_callbacks(fit))
-
+#: gives a method ``fit`` scikit-learn's callbacks, and keeps its type
+calls_back: Callable[[Method], Method] = with_callbacks
 
 #: allowed dtypes of labels; others could declare any size
 PLAIN_TYPE = re.compile(r"[<>|=]?(b1|[iuf][1248]|f16|U\d+|O)")

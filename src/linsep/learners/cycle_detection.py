@@ -13,8 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from linsep.compiled.rows import Csr, Dense
-from linsep.learners.keeping import KeepLast
-from linsep.learners.state import State
+from linsep.learners.state import KeepLast, State
 
 #: most weights to hash; more would slow down passes over few rows
 MOST_WEIGHTS = 1024

@@ -19,8 +19,7 @@ from linsep.batches import NO_IMPORTANCE
 from linsep.compiled.rows import Block, block, catch_up, csr_rows, settle
 from linsep.kernels.base import Kernel, rows_of
 from linsep.kernels.gram_cache import GramCache
-from linsep.learners.keeping import KeepLast
-from linsep.learners.state import State
+from linsep.learners.state import KeepLast, State
 from linsep.rows.arrays import MemoryStream, RowBatch, slices
 
 #: squared residual below which a support vector is a combination of others up to rounding

@@ -21,9 +21,8 @@ from linsep.batches import Batch
 from linsep.compiled.loop import MISTAKES, ROWS, UPDATES
 from linsep.errors import DataError, LinsepError, ParameterError, refuse
 from linsep.estimators import labels
-from linsep.learners.keeping import KeepAverage, keeping_of
 from linsep.learners.passes import NO_SCORES, Course, Run, Scores, nothing_learned, one_pass, passes
-from linsep.learners.state import Arrays, Unlearnable
+from linsep.learners.state import Arrays, KeepAverage, Unlearnable, keeping_of
 from linsep.parameters import check_parameters
 from linsep.validation.checks import tidy
 

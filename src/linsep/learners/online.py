@@ -16,7 +16,6 @@ from sklearn.utils.validation import assert_all_finite
 
 from linsep._system.interrupts import interrupts_allowed, interrupts_deferred
 from linsep.batches import NO_IMPORTANCE
-from linsep.checkpoints.saving import as_checkpoint
 from linsep.compiled.jit import direct
 from linsep.compiled.loop import pass_loop
 from linsep.compiled.rows import Unit, as_rows, scales
@@ -27,10 +26,17 @@ from linsep.estimators.frames import adds_rows, in_memory, to_learn, with_featur
 from linsep.estimators.labels import FLOATS, codes_given
 from linsep.estimators.reading import StopReason, stop_sentence
 from linsep.estimators.showing import HasEquation
-from linsep.learners.keeping import KeepBest, KeepLast, KeepVote, keeping_of
 from linsep.learners.passes import Course, PassReport, Run, all_passes, close_pass, learn_batch
 from linsep.learners.predicting import PredictsOnline
-from linsep.learners.state import Learner, State, Unlearnable
+from linsep.learners.state import (
+    KeepBest,
+    KeepLast,
+    KeepVote,
+    Learner,
+    State,
+    Unlearnable,
+    keeping_of,
+)
 from linsep.parameters import (
     HasParameters,
     Keep,
@@ -233,6 +239,7 @@ class OnlineClassifier(
     def saving(self, checkpoint: Any) -> AbstractContextManager[Any]:
         if checkpoint is None:
             return nullcontext()
+        from linsep.checkpoints.saving import as_checkpoint
         from linsep.learners.stored import SavedOnlineFit
 
         return SavedOnlineFit(as_checkpoint(checkpoint), self)

@@ -15,15 +15,8 @@ from linsep.compiled.rows import Block, is_waiting
 from linsep.compiled.weights import Last
 from linsep.errors import DataError, hint
 from linsep.estimators.reading import StopReason
-from linsep.learners.keeping import KeepLast, KeepVote
-from linsep.learners.state import SCALE, Learner, State, Unlearnable
+from linsep.learners.state import SCALE, KeepLast, KeepVote, Learner, State, Unlearnable
 from linsep.rows.arrays import RowBatch, row_lengths, rows_per_slice, slices
-
-
-def nothing_counted() -> np.ndarray:
-    """Return the tally of :func:`pass_loop` before the first row."""
-    return np.zeros(4, np.int64)
-
 
 #: accuracy on held-out and on training rows, and the learner's criterion; None if not computed
 Scores = tuple[float | None, float | None, float | None]
@@ -114,7 +107,7 @@ class Course:
     best: tuple[float, State] | None = field(default=None, init=False)
     since_best: int = field(default=0, init=False)
     detection: Any = field(default=None, init=False)
-    tally: np.ndarray = field(default_factory=nothing_counted, init=False)
+    tally: np.ndarray = field(default_factory=partial(np.zeros, 4, np.int64), init=False)
     stage: str = field(default="reading", init=False)
 
     @property
@@ -136,38 +129,34 @@ class Course:
         return report
 
     def finish(self, scores: Scores) -> PassReport:
-        """Add the report of a pass, and begin to count the next."""
-        reason, W = self._reason(scores[0]), self.run.state.W
-        if reason is not None and not np.isfinite([W.min(), W.max()]).all():
-            raise Unlearnable(None, f"A weight overflows float64; {SCALE}")
-        report = self.report(scores, reason)
-        self.number, self.learned, self.tally = self.number + 1, False, nothing_counted()
-        return report
-
-    def _reason(self, score: float | None) -> StopReason | None:
-        """Return why the run ends with this pass, or None; keep the weights of the best score."""
-        run, state = self.run, self.run.state
+        """Add the report of a pass, with the reason if the run ends, and begin to count the next;
+        keep the weights of the best score.
+        """
+        run, state, reason = self.run, self.run.state, None
         mistakes, updates, _, _ = self.tally.tolist()
         if mistakes and self.detection is not None:
             run.cycle = self.detection.after(state, self.stream, self.number + 1)
         # The weights of this pass are scored before the learner may start again from zero.
         self.since_best += 1
-        if score is not None and (self.best is None or score > self.best[0]):
-            self.best, self.since_best = (score, state.snapshot()), 0
+        if scores[0] is not None and (self.best is None or scores[0] > self.best[0]):
+            self.best, self.since_best = (scores[0], state.snapshot()), 0
         if not mistakes and (updates or np.any(state.counts.get("spared", 0))):
-            return StopReason.CLEAN
-        if not mistakes:
-            self.best = None
-            return StopReason.CONVERGED
-        if run.cycle is not None:
-            return StopReason.CYCLE
-        if self.patience is not None and self.since_best >= self.patience:
-            return StopReason.EARLY_STOP
-        if self.number + 1 == self.max_iter:
-            return self.last
-        if run.learner.restarts(state):
+            reason = StopReason.CLEAN
+        elif not mistakes:
+            reason, self.best = StopReason.CONVERGED, None
+        elif run.cycle is not None:
+            reason = StopReason.CYCLE
+        elif self.patience is not None and self.since_best >= self.patience:
+            reason = StopReason.EARLY_STOP
+        elif self.number + 1 == self.max_iter:
+            reason = self.last
+        elif run.learner.restarts(state):
             self.best, self.since_best = None, 0
-        return None
+        if reason is not None and not np.isfinite([state.W.min(), state.W.max()]).all():
+            raise Unlearnable(None, f"A weight overflows float64; {SCALE}")
+        report = self.report(scores, reason)
+        self.number, self.learned, self.tally = self.number + 1, False, np.zeros_like(self.tally)
+        return report
 
 
 #: most changes of a vote that a slice of rows may cause

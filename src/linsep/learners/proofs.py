@@ -9,7 +9,7 @@ import scipy.sparse as sp
 
 from linsep.errors import DataError, refuse
 from linsep.estimators.reading import StopReason
-from linsep.learners.keeping import KeepLast
+from linsep.learners.state import KeepLast
 from linsep.parameters import Parameter
 from linsep.validation.checks import check_beside
 

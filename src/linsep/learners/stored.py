@@ -18,10 +18,9 @@ from linsep.estimators.fitted_state import Array, as_it_is, count, flag, restore
 from linsep.estimators.labels import is_turned
 from linsep.estimators.reading import StopReason
 from linsep.estimators.thresholds import Calibration
-from linsep.learners.keeping import keeping_of
 from linsep.learners.passes import Course, PassReport, Run
 from linsep.learners.proofs import runs_otherwise
-from linsep.learners.state import Arrays, columns_of
+from linsep.learners.state import Arrays, columns_of, keeping_of
 
 
 def _optional(read: Callable[[Any], Any]) -> Callable[[Any], Any]:

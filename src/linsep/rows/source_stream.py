@@ -570,7 +570,7 @@ class SourceStream(RowStream):
                 yield batch, None, numbers, order
             return
         seen, known = 0, self.classes.size
-        reading = (self._reading or self._read()) if kept is None else kept.iterate()
+        reading: Any = (self._reading or self._read()) if kept is None else kept.iterate()
         first, self._reading, self._first = self._first, None, []
         with closing(reading):
             for batch in chain(first, reading):

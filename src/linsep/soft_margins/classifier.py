@@ -28,10 +28,9 @@ from linsep.estimators.fitted_state import (
 )
 from linsep.estimators.frames import to_learn
 from linsep.estimators.reading import StopReason
-from linsep.learners.keeping import KeepLast
 from linsep.learners.passes import Run
 from linsep.learners.predicting import PredictsOnline
-from linsep.learners.state import Learner, State
+from linsep.learners.state import KeepLast, Learner, State
 from linsep.learners.stored import calibration_arrays, calibration_of
 from linsep.logistic.task import Callbacks, Stopped
 from linsep.parameters import HasParameters, TwoSided, check_parameters, parameter

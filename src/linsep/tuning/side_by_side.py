@@ -22,9 +22,8 @@ from linsep.compiled.rows import Dense, Unit
 from linsep.errors import DataError, hint
 from linsep.estimators import StopReason, check_two_classes, is_turned
 from linsep.learners.from_source import source_stream
-from linsep.learners.keeping import KeepLast
 from linsep.learners.passes import NO_SCORES, Course, close_pass, learn_batch, nothing_learned
-from linsep.learners.state import Unlearnable
+from linsep.learners.state import KeepLast, Unlearnable
 from linsep.parameters import check_parameters
 from linsep.rows.arrays import RowBatch
 from linsep.rows.source_stream import SourceStream, StartAgain
