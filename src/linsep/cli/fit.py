@@ -77,7 +77,7 @@ def _stored(args: list[str]) -> list[str]:
         "--cluster-by", "COLUMN", "Column of clusters for --covariance CR1, not a feature.",
         excludes=["group"],
     ),
-    options.FIT_COLUMNS, options.FOLDS,
+    options.FIT_COLUMNS, *options.FOLDS,
     _cluster(
         "--dask", "ADDRESS",
         "Train on this Dask cluster, such as tcp://10.0.0.1:8786, whose workers read DATA under "

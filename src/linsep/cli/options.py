@@ -616,16 +616,7 @@ FIT_INTERCEPT: Any = Option(
 _Validation = partial(Option, section="Validation")
 
 
-def _folds(given: dict[str, Any]) -> Any:
-    if given["cv"] is None:
-        return None
-    from linsep.cross_validation import Folds
-
-    seed = click.get_current_context().params["random_state"]
-    return Folds(given["cv"], given["repeats"] or 1, given["by_time"], random_state=seed)
-
-
-FOLDS = Gathered("folds", (
+FOLDS = (
     _Validation("--cv", number(at_least=2), "Number of folds of cross-validation."),
     _Validation(
         "--repeats", number(at_least=1), "Number of divisions into folds.  [default: 1]",
@@ -634,4 +625,4 @@ FOLDS = Gathered("folds", (
     _Validation(
         "--by-time", None, "Rows are in time order: predict from earlier ones.", needs=["cv"],
     ),
-), _folds)  # fmt: skip
+)  # fmt: skip

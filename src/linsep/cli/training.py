@@ -47,6 +47,12 @@ class Training(SimpleNamespace):
         self.error: LinsepError | None = None
         self.whole: Any = None
         self.calibrated: dict[str, Any] | None = None
+        self.folds: Any = None
+        if self.cv is not None:
+            from linsep.cross_validation import Folds
+
+            seed = self.random_state
+            self.folds = Folds(self.cv, self.repeats or 1, self.by_time, random_state=seed)
         if self.continued:
             return self.go_on()
         if self.checkpoint is not None:

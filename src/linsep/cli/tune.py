@@ -41,7 +41,7 @@ NOT_OF_FIT = {
         section="Learner", many=True,
     ),
     options.AS_JSON, options.RANDOM_STATE, options.CLASS_WEIGHT, options.REFERENCE,
-    options.COLUMNS, *options.FOLDS.options,
+    options.COLUMNS, *options.FOLDS,
     Option(
         "--metric", "NAME",
         "Metric to compare by, such as log_loss.  [default: accuracy, or r2 for regressions]",
