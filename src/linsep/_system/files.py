@@ -127,22 +127,17 @@ def remove_abandoned(folder: Path) -> None:
     """Remove temporary files of this user's ended processes from a folder, as far as possible."""
     with suppress(OSError), os.scandir(folder) as entries:
         for entry in entries:
-            name = SCRATCH_NAME.fullmatch(entry.name)
+            if not (name := SCRATCH_NAME.fullmatch(entry.name)):
+                continue
             with suppress(OSError):
-                if name and _abandoned(entry, name[1], name[2]):
-                    if entry.is_dir(follow_symlinks=False):
-                        shutil.rmtree(entry.path)
-                    else:
-                        os.unlink(entry.path)
-
-
-def _abandoned(entry: os.DirEntry, pid: str, place: str) -> bool:
-    about = entry.stat(follow_symlinks=False)
-    if about.st_uid != os.geteuid():
-        return False
-    if place == _place() and os.path.exists("/proc/self"):
-        return not os.path.exists(f"/proc/{pid}")
-    return time.time() - about.st_mtime > 24 * 3600  # nobody says whether the process runs
+                about = entry.stat(follow_symlinks=False)
+                # Where nobody says whether the process runs, it does for a day.
+                ended = time.time() - about.st_mtime > 24 * 3600
+                if name[2] == _place() and os.path.exists("/proc/self"):
+                    ended = not os.path.exists(f"/proc/{name[1]}")
+                if ended and about.st_uid == os.geteuid():
+                    remove = shutil.rmtree if entry.is_dir(follow_symlinks=False) else os.unlink
+                    remove(entry.path)
 
 
 @cache

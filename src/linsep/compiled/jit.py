@@ -333,11 +333,8 @@ def direct(loop: Any, *arguments: Any) -> Any:
     return loop.compile(tuple(map(loop.typeof_pyval, arguments)))
 
 
-def inlined(function: Callable, **options: Any) -> Any:
-    """Compile a piece of a loop into its callers."""
-    return njit(**INLINED | options)(function)
-
-
+#: compiles a piece of a loop into its callers
+inlined = partial(njit, **INLINED)
 #: of exact loops, whose pieces are inlined where LLVM finds that it pays
 part = partial(inlined, fastmath=False, forceinline=False)
 
