@@ -62,13 +62,6 @@ class Batch(NamedTuple):
         """The weights in the form that compiled loops expect: an empty array if all are 1."""
         return NO_IMPORTANCE if self.weights is None else self.weights
 
-    @property
-    def nbytes(self) -> int:
-        """Size of the features in memory, in bytes."""
-        X = self.X
-        parts = (X.data, X.indices, X.indptr) if sp.issparse(X) else (X,)
-        return sum(part.nbytes for part in parts)
-
     def between(self, start: int, stop: int) -> "Batch":
         """Return some neighboring rows, as a view."""
         if start == 0 and stop >= self.size:  # lanes are often whole batches

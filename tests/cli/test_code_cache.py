@@ -16,7 +16,7 @@ from filelock import FileLock
 from numba import typeof
 
 from command_line import here
-from linsep._system.caches import CacheWarning, _warned
+from linsep._system.files import CacheWarning, _warned
 from linsep.compiled import WORK, jit
 from linsep.compiled.jit import compiled
 from linsep.compiled.rules.perceptron import Constant, PerceptronRule

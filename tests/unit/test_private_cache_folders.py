@@ -9,7 +9,7 @@ import pytest
 
 import linsep
 from linsep import Perceptron, open_source
-from linsep._system.caches import CacheWarning, UnsafeFolder, _warned, private_folder
+from linsep._system.files import CacheWarning, UnsafeFolder, _warned, private_folder
 from linsep.rows import source_stream as stream
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
-from linsep._system.caches import cache_folder
+from linsep._system.files import cache_folder
 from linsep.batches import Batch, joined
 from linsep.cli import options
 from linsep.cli.errors import flag_of, note

@@ -38,16 +38,16 @@ from numba.core.typed_passes import AnnotateTypes
 from numba.core.typing.templates import AbstractTemplate, infer_global
 from numba.extending import intrinsic
 
-from linsep._system.caches import (
+from linsep._system.files import (
     CacheFiles,
     UnsafeFolder,
     cache_folder,
     open_own,
     private_folder,
+    scratch_file,
     trim_cache,
     warn_without,
 )
-from linsep._system.files import scratch_file
 from linsep._system.interrupts import interrupts_deferred
 from linsep.compiled import counted
 
@@ -333,11 +333,8 @@ def direct(loop: Any, *arguments: Any) -> Any:
     return loop.compile(tuple(map(loop.typeof_pyval, arguments)))
 
 
-def inlined(function: Callable, **options: Any) -> Any:
-    """Compile a piece of a loop into its callers."""
-    return njit(**INLINED | options)(function)
-
-
+#: compiles a piece of a loop into its callers
+inlined = partial(njit, **INLINED)
 #: of exact loops, whose pieces are inlined where LLVM finds that it pays
 part = partial(inlined, fastmath=False, forceinline=False)
 

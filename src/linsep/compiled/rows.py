@@ -389,11 +389,6 @@ def block(scores: np.ndarray, gram: np.ndarray, features: np.ndarray, known: np.
     return Block(scores, gram, features, known, np.zeros_like(scores[:1]), np.full(1, -1))
 
 
-def is_waiting(rows: Any) -> bool:
-    """Return whether rows are a block that waits for kernel values."""
-    return isinstance(rows, Block) and bool(rows.waiting[0] >= 0)
-
-
 dot.when(Block)(lambda rows, i, w: rows.scores[i])
 
 

@@ -10,8 +10,8 @@ A learner's file has its parameters and its estimator; its rule is in
         - reason        scores on held-out rows, weights that recur (cycle_detection)
         - saving        the Course as arrays and JSON, to resume later (stored)
 
-``state`` holds the weights, those to predict with and the classes that scores mean, ``predicting``
-the methods that use them, ``proofs`` the proofs about a fit, and ``stored`` a fit in files.
+``state`` holds the weights, those to predict with and the classes that scores mean, ``online`` the
+methods that use them, ``proofs`` the proofs about a fit, and ``stored`` a fit in files.
 
 In the space of a kernel, the dual weights ``a_j`` are ordinary weights, with one feature per
 example: state, schemes, rules, ``keep``, votes and the pass loop are the same. ``kernel_rows``

@@ -11,7 +11,7 @@ import numpy as np
 from linsep._system.interrupts import interruption_point, interrupts_deferred
 from linsep.batches import NO_IMPORTANCE
 from linsep.compiled.loop import MISTAKES, ROWS, UPDATES, pass_loop
-from linsep.compiled.rows import Block, is_waiting
+from linsep.compiled.rows import Block
 from linsep.compiled.weights import Last
 from linsep.errors import DataError, hint
 from linsep.estimators.reading import StopReason
@@ -201,7 +201,7 @@ def learn_batch(course: Course, row_batch: RowBatch) -> None:
                     keeping.take(state)
             learner.check_updates(state)
             rest = rest[done:]
-            if is_waiting(rows):
+            if isinstance(rows, Block) and rows.waiting[0] >= 0:
                 row_batch.provide(rest)
             elif rest.size:
                 raise learner.complaint(rows, int(rest[0])).beyond(row_batch.first)

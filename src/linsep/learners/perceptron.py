@@ -9,7 +9,7 @@ import numpy as np
 from linsep.compiled.rules import perceptron as rules
 from linsep.errors import ParameterError, hint, refuse
 from linsep.learners.online import LinearClassifier
-from linsep.learners.state import Learner, State, Weights, sparing
+from linsep.learners.state import Learner, State, Weights
 from linsep.parameters import ScheduleName, parameter, rate_of
 
 
@@ -147,8 +147,9 @@ class PerceptronLearner(Learner):
         return self._rates
 
     def _sparing(self, rule: Any, state: State) -> Any:
-        spares = self.zero != "mistake"
-        return sparing(rule, self.zero, state.per_machine("spared")) if spares else rule
+        if self.zero == "mistake":
+            return rule
+        return rules.SparingRule(rule, self.zero == "correct", state.per_machine("spared"))
 
     def check_updates(self, state: State) -> None:
         if callable(self.rate):

@@ -306,11 +306,6 @@ class Unlearnable(LinsepError):
         return DataError(where + f": {self.message_for(name)}.", code=self.code)
 
 
-def sparing(rule: Any, zero: str, spared: np.ndarray) -> Any:
-    """Return ``rule`` with zero scores treated as ``zero`` says; ``spared`` counts correct ones."""
-    return rule if zero == "mistake" else SparingRule(rule, zero == "correct", spared)
-
-
 class Learner:
     """Base class of learners: parameters and their effect on a state. Here the rule is constant."""
 
@@ -388,7 +383,8 @@ def count_mistakes(
 ) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
     """Return the weighted mistakes of each machine, and the tally of the loop."""
     watch, tally = loop.Watch(np.zeros(state.n_machines)), np.zeros(4, np.int64)
-    rule = sparing(watch, zero, np.zeros(state.n_machines, np.int64))
+    spared = np.zeros(state.n_machines, np.int64)
+    rule = watch if zero == "mistake" else SparingRule(watch, zero == "correct", spared)
     scheme = state.scheme(tie, count_errors=True, learning=False)
     for row_batch in row_batches:
         for piece in slices(row_batch.order, rows_per_slice(row_batch.rows, state.n_columns)):

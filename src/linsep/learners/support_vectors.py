@@ -15,7 +15,7 @@ from linsep.estimators.labels import FLOATS
 from linsep.kernels.base import Kernel, listed, refuse_text
 from linsep.kernels.foreign import GramRows
 from linsep.kernels.naming import as_kernel, described, kernel_from_dict
-from linsep.learners.predicting import PredictsOnline
+from linsep.learners.online import PredictsOnline
 from linsep.validation.checks import as_csr, check_prepared, faults_named
 
 

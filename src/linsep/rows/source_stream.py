@@ -162,7 +162,7 @@ class Keeper:
             self._row_cache.write(batch)
             return
         self._parts.append(batch._replace(X=copied_apart(batch.X)))
-        self._held += batch.nbytes
+        self._held += _bytes_of(batch.X, np.arange(batch.size))
         if self._held > self._memory_bytes:
             self._row_cache = self._start_row_cache()
             for part in self._parts:

@@ -28,8 +28,8 @@ from linsep.estimators.fitted_state import (
 )
 from linsep.estimators.frames import to_learn
 from linsep.estimators.reading import StopReason
+from linsep.learners.online import PredictsOnline
 from linsep.learners.passes import Run
-from linsep.learners.predicting import PredictsOnline
 from linsep.learners.state import KeepLast, Learner, State
 from linsep.learners.stored import calibration_arrays, calibration_of
 from linsep.logistic.task import Callbacks, Stopped

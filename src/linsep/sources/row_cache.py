@@ -27,16 +27,16 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from linsep._system.caches import (
+from linsep._system.files import (
     CacheFiles,
     UnsafeFolder,
     cache_limit,
     open_own,
     private_folder,
+    scratch_file,
     trim_cache,
     warn_without,
 )
-from linsep._system.files import scratch_file
 from linsep.batches import Batch
 from linsep.compiled.loop import BLOCK
 from linsep.errors import hint

@@ -56,16 +56,11 @@ ENORMOUS = 10**16
 
 # Times 1 to 2**64, a power of ten in this range is neither subnormal nor infinite.
 LEAST_POWER, MOST_POWER = -307, 288
-
-
-def _power_of_five(k: int) -> int:
-    """Return the 64 leading bits of 5**k, rounded down."""
-    if k >= 0:
-        return (5**k << 64) >> (5**k).bit_length()
-    return (1 << (63 + (5**-k).bit_length())) // 5**-k
-
-
-FIVE_TO = np.array([_power_of_five(k) for k in range(LEAST_POWER, MOST_POWER + 1)], dtype=U)
+#: the 64 leading bits of each power of five, rounded down
+FIVE_TO = np.array([
+    (5**k << 64) >> (5**k).bit_length() if k >= 0 else (1 << (63 + (5**-k).bit_length())) // 5**-k
+    for k in range(LEAST_POWER, MOST_POWER + 1)
+], dtype=U)  # fmt: skip
 
 
 def separators(text, at):
