@@ -551,6 +551,7 @@ class OnlineClassifier(
             raise ParameterError(
                 "intercept_init needs fit_intercept.", code="conflict", option="intercept_init"
             )
+        state.set_weights(coef, intercept)
         learner.start(state, coef, intercept)
         self.classes_, self.stop_reason_ = classes, None
         self._learned_with = self.get_params(deep=False)
