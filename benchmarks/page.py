@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[1]
 RUNS = 5
 BEGIN, END = "<!-- measured: {} -->", "<!-- end -->"
 #: the package of the other side, where a row does not name it
-PEERS = {
+OTHERS = {
     "from-scikit-learn": "scikit-learn ",
     "from-liblinear": "scikit-learn ",
     "from-statsmodels": "statsmodels ",
@@ -83,7 +83,7 @@ def full_table(known: dict[str, Any]) -> str:
     ]
     for name, row in known.items():
         ours, theirs = (reached(row[side], row["measure"]) for side in ("ours", "theirs"))
-        peer = PEERS.get(name.rpartition("-")[0], "")
+        peer = OTHERS.get(name.rpartition("-")[0], "")
         cells = (_signs(row["work"]), peer + row["against"], ratios(row["ratios"]), ours, theirs)
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines)

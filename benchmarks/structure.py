@@ -1,15 +1,13 @@
 """``python benchmarks/structure.py``: how large the project is, and how much of it hangs together.
 
-Everything is read from the sources as they are, except which modules a name loads: a new process
-imports each. ARCHITECTURE.md lists the packages, their order and their layers, and the budget of
-each room. ``tests/docs/test_architecture.py`` asks the same functions. ``--write`` writes the sizes
-of today into the table of budgets.
+Everything is read from the sources as they are. ARCHITECTURE.md lists the packages, their order and
+their layers, and the budget of each room. ``tests/docs/test_architecture.py`` asks the same
+functions. ``--write`` writes the sizes of today into the table of budgets.
 """
 
 import ast
 import gc
 import re
-import subprocess
 import sys
 from functools import cache
 from pathlib import Path
@@ -27,13 +25,10 @@ PAGE = PROJECT / "ARCHITECTURE.md"
 ROW = re.compile(r"^\| ([\w ,.*-]+?) \| +([\d,]+) \| +([\d,]+) \| +([\d,]+) \| +([\d,]+) \|$", re.M)
 #: how far the number in the table may be above what is there
 SLACK = 100
-#: names whose import should load little, and what is heavy to load with them
-NAMES = ("Perceptron", "LogisticRegression")
 #: layers below the tools
 DOWN = {"core", "files"}
 #: methods of named tuples, which are public
 OF_TUPLES = {"_asdict", "_fields", "_field_defaults", "_make", "_replace"}
-HEAVY = ("pyarrow", "flint", "highspy")
 
 
 class Budget(NamedTuple):
@@ -62,7 +57,6 @@ def main() -> None:
     files = sorted(PACKAGE.rglob("*.py"))
     rows = [
         ("files of Python, __init__ among them", len(files)),
-        ("modules loaded by `from linsep import ...`", loaded()),
         ("files in circles of imports (largest circle)", "{} ({})".format(*circle_sizes(files))),
         ("reads of private attributes of other rooms", _counted(private_reads(files))),
         ("imports of other tools, beyond public names", _counted(tool_imports(files, {"tools"}))),
@@ -71,10 +65,7 @@ def main() -> None:
     width = max(len(name) for name, _ in rows)
     print()
     for name, value in rows:
-        first, *others = str(value).split("\n")
-        print(f"{name:<{width}}  {first}")
-        for line in others:
-            print(f"{'':<{width}}  {line}")
+        print(f"{name:<{width}}  {value}")
 
 
 def budgets(page: str | None = None) -> dict[str, Budget]:
@@ -154,39 +145,6 @@ def room_of(path: Path) -> str:
 def layer(path: Path) -> str:
     """The layer that a file belongs to."""
     return rooms().get(room_of(path), "core")
-
-
-#: counts the modules of linsep that a name loads, and which of them import a heavy library
-LOADED = """
-import importlib.abc, sys
-found = set()
-class Watch(importlib.abc.MetaPathFinder):
-    def find_spec(self, name, path, target=None):
-        frame = sys._getframe(1) if name in HEAVY else None
-        while frame is not None:
-            module = frame.f_globals.get("__name__", "")
-            if module.startswith(("linsep", "sklearn")):
-                found.update({name} if module.startswith("linsep") else ())
-                return None
-            frame = frame.f_back
-        return None
-sys.meta_path.insert(0, Watch())
-from linsep import NAME
-print(sum(m.split(".")[0] == "linsep" for m in sys.modules), *sorted(found))
-"""
-
-
-def loaded() -> str:
-    """How many modules of linsep each name loads, and the heavy libraries that these import."""
-    lines = []
-    for name in NAMES:
-        code = LOADED.replace("HEAVY", repr(HEAVY)).replace("NAME", name)
-        found = subprocess.run(
-            [sys.executable, "-c", code], capture_output=True, text=True, check=True
-        )
-        count, *heavy = found.stdout.split()
-        lines.append(f"{name} {count}" + (f" (and {', '.join(heavy)})" if heavy else ""))
-    return "\n".join(lines)
 
 
 @cache
@@ -281,10 +239,11 @@ def tool_imports(files: list[Path], layers: set[str]) -> list[tuple[Path, str]]:
             other = modules().get(module)
             if other is None or name in public_names() or room_of(other) == room_of(path):
                 continue
-            # A package says in a stub which of its names are public.
-            if layer(other) in layers and not (
-                name != module and other.with_suffix(".pyi").exists()
-            ):
+            # A package says in a stub which of its names are public, a room of one file by names
+            # without an underscore.
+            stub = name != module and other.with_suffix(".pyi").exists()
+            alone = other.parent == PACKAGE and not name.rpartition(".")[2].startswith("_")
+            if layer(other) in layers and not (stub or alone):
                 found.append((path, name))
     return found
 

@@ -1,6 +1,8 @@
 """Sphinx builds the site from these pages: ``make site``."""
 
 import os
+import re
+from importlib import import_module
 from pathlib import Path
 
 from docutils import nodes
@@ -29,7 +31,7 @@ extensions = [
     "sphinx_copybutton",
     "sphinx_design",
 ]
-exclude_patterns = ["_templates"]
+exclude_patterns = ["_templates", "reference/generated/names.rst"]
 templates_path = ["_templates"]
 nitpicky = False
 
@@ -41,7 +43,7 @@ nb_execution_mode = "off"  # the tests run the pages
 html_math_renderer = "mathml"  # what browsers typeset without a script or a font of others
 smartquotes = False  # two hyphens begin an option
 
-autosummary_generate = True
+autosummary_generate = ["reference/generated/names.rst"]
 #: The methods of estimators that users call. The others are for the modules of the package.
 autosummary_context = {
     "called": {
@@ -102,6 +104,35 @@ def pages_of_commands(app):
         (folder / f"{name}.rst").write_text(page, "utf-8")
 
 
+NAMES = re.compile(r"```\{names\} (\S+)\n(.*?)```", re.S)
+
+
+def named(block):
+    """The names that a block of the reference has, or all public names of its module."""
+    return block[2].split() or import_module(block[1]).__all__
+
+
+def pages_of_names(app):
+    """Write what autosummary makes the pages of the names of the reference from."""
+    text = (Path(app.srcdir) / "reference" / "api.md").read_text("utf-8")
+    names = [f"   {block[1]}.{name}" for block in NAMES.finditer(text) for name in named(block)]
+    path = Path(app.srcdir) / "reference" / "generated" / "names.rst"
+    path.parent.mkdir(exist_ok=True)
+    path.write_text("\n".join([".. autosummary::", "   :toctree: .", "", *names, ""]), "utf-8")
+
+
+def tables_of_names(app, page, source):
+    """Let autosummary show the names of a block, with their first lines."""
+    head = "```{{eval-rst}}\n.. currentmodule:: {}\n\n.. autosummary::\n   :toctree: generated\n"
+    if page == "reference/api":
+        source[0] = NAMES.sub(
+            lambda block: "\n   ".join(
+                [head.format(block[1]) + "   :nosignatures:\n", *named(block)]
+            ) + "\n```",
+            source[0],
+        )  # fmt: skip
+
+
 def without_last_blank_line(app, tree):
     """Leave out the blank lines that end the blocks of doctest."""
     for block in tree.findall(nodes.literal_block):
@@ -136,7 +167,9 @@ def formula(self, node):
 def setup(app):
     """Make what is not written."""
     app.add_html_math_renderer("mathml", (formula, None), (formula, None))
+    app.connect("builder-inited", pages_of_names, priority=400)  # before autosummary
     app.connect("builder-inited", pages_of_commands)
+    app.connect("source-read", tables_of_names)
     app.connect("doctree-read", without_last_blank_line)
     app.connect("doctree-resolved", thumbnails)
     app.connect("build-finished", lab_of_the_site)

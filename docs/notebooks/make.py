@@ -3,9 +3,10 @@
 Run ``python docs/notebooks/make.py``, with names to select notebooks. The notebooks in
 ``solutions/`` are the source; edit them in Jupyter. The program runs them and writes them back with
 outputs that do not depend on where and when they ran. Then it removes ``: solutions`` from the
-title and every line between ``### BEGIN SOLUTION`` and ``### END SOLUTION``, the markers of
-nbgrader, and runs and writes the rest: to ``lectures/`` if the name begins with a digit, else to
-``cases/``. It needs nbclient, nbformat and ipykernel.
+title and every line between ``### BEGIN SOLUTION`` and ``### END SOLUTION``, or the same with
+``HIDDEN TESTS``, the markers of nbgrader, and runs and writes the rest, where checks raise
+WrongAnswer: to ``lectures/`` if the name begins with a digit, else to ``cases/``. It needs
+nbclient, nbformat and ipykernel.
 """
 
 import base64
@@ -19,7 +20,9 @@ from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).resolve().parent
-BEGIN, END = "### BEGIN SOLUTION", "### END SOLUTION"
+#: the lines that students do not get: the end of each kind by its beginning
+KINDS = ("SOLUTION", "HIDDEN TESTS")
+MARKERS = {f"### BEGIN {kind}": f"### END {kind}" for kind in KINDS}
 #: what the titles of the notebooks with solutions end in
 SUFFIX = ": solutions"
 #: metadata of every notebook, whatever Jupyter it was edited in
@@ -47,21 +50,24 @@ def text_of(lines: str | list[str]) -> str:
 
 
 def without_solutions(notebook: dict[str, Any]) -> dict[str, Any]:
-    """Return a copy without the suffix, the lines between the markers, and outputs."""
+    """Return a copy without the suffix, the lines between markers, and outputs."""
     result = copy.deepcopy(notebook)
     title = result["cells"][0]["source"]
     title[0] = title[0].replace(SUFFIX, "")
     for cell in result["cells"]:
-        kept, inside = [], False
+        kept, end = [], ""
         for line in text_of(cell["source"]).splitlines(keepends=True):
-            if line.strip() in (BEGIN, END):
-                if inside == (line.strip() == BEGIN):
-                    raise SystemExit(f"cell {cell['id']}: {line.strip()} without its counterpart")
-                inside = not inside
-            elif not inside:
+            mark = line.strip()
+            if end and mark == end:
+                end = ""
+            elif mark in MARKERS and not end:
+                end = MARKERS[mark]
+            elif mark in MARKERS or mark in MARKERS.values():
+                raise SystemExit(f"cell {cell['id']}: {mark} without its counterpart")
+            elif not end:
                 kept.append(line)
-        if inside:
-            raise SystemExit(f"cell {cell['id']}: {BEGIN} without its counterpart")
+        if end:
+            raise SystemExit(f"cell {cell['id']}: no {end}")
         cell["source"] = "".join(kept).rstrip("\n").splitlines(keepends=True)
         if cell["cell_type"] == "code":
             cell |= {"outputs": [], "execution_count": None}
@@ -105,8 +111,10 @@ def cleaned(notebook: dict[str, Any]) -> dict[str, Any]:
     return result
 
 
-def run(notebook: dict[str, Any]) -> dict[str, Any]:
-    """Return the notebook with the outputs of a new kernel in an empty folder, cleaned."""
+def run(notebook: dict[str, Any], *allowed: str) -> dict[str, Any]:
+    """Return the notebook with the outputs of a new kernel in an empty folder, cleaned; cells may
+    raise the ``allowed`` errors.
+    """
     import nbclient
     import nbformat
 
@@ -115,8 +123,9 @@ def run(notebook: dict[str, Any]) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
         resources = {"metadata": {"path": folder}}
         nbclient.NotebookClient(
-            parsed, timeout=600, kernel_name="python3", resources=resources, coalesce_streams=True
-        ).execute()
+            parsed, timeout=600, kernel_name="python3", resources=resources, coalesce_streams=True,
+            allow_error_names=allowed,
+        ).execute()  # fmt: skip
     return cleaned(json.loads(nbformat.writes(parsed)))
 
 
@@ -137,7 +146,7 @@ def main(names: list[str]) -> None:
         if not names or path.stem in names:
             print(path.stem, flush=True)
             write(path, run(read(path)))
-            write(students_path(path), run(without_solutions(read(path))))
+            write(students_path(path), run(without_solutions(read(path)), "WrongAnswer"))
 
 
 if __name__ == "__main__":

@@ -4,6 +4,8 @@
   ``linsep.fit(data, target=..., learner=...)`` trains a model as the command ``linsep fit`` does,
   and ``linsep.score(model, data)`` evaluates its predictions, with baselines and confidence
   intervals.
+- ``tune`` compares models and trains the best; ``inspect``, ``explain`` and ``effects`` show what a
+  model learned, and its method ``report()`` what ``linsep fit`` prints.
 - Estimators, as in scikit-learn: Perceptron, MarginPerceptron, Winnow, BalancedWinnow,
   PassiveAggressive, AROW, SCW, OnlineLogistic, KernelPerceptron, SoftMargin, KernelSoftMargin,
   LinearRegression, LogisticRegression, GaussianNaiveBayes.

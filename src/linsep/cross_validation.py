@@ -25,7 +25,6 @@ from linsep.scoring import Scored, metrics_of, scored
 from linsep.sources.arrays import ArraySource
 from linsep.sources.base import Source
 from linsep.steps import of_learner
-from linsep.words import row_text
 
 #: rows to learn from and rows to predict, by their numbers
 Split = tuple[np.ndarray, np.ndarray]
@@ -106,15 +105,15 @@ class Folds(NamedTuple):
 
 class LabeledRows(NamedTuple):
     """All rows of a source with positive weight, in memory: their labels or numbers are ``y`` of
-    the batch; ``codes`` count the sorted ``classes``, None for numbers.
+    the batch; ``codes`` count the sorted ``classes``, None for numbers. ``where`` returns the place
+    of a row in the data as given.
     """
 
     name: str
     batch: Batch
     classes: np.ndarray | None
     codes: np.ndarray | None
-    #: returns the place of a row in the data as given
-    where: Callable[[int], str] = row_text
+    where: Callable[[int], str]
 
     @property
     def size(self) -> int:

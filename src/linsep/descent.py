@@ -293,6 +293,17 @@ def perceptron_criterion(X: Any, y: Any, fit_intercept: bool = True) -> Objectiv
     )
 
 
+def misclassified_rows(X: Any, y: Any, fit_intercept: bool = True) -> Objective:
+    """J(a), the number of rows with <a, y z> <= 0, with parameters as :func:`perceptron_criterion`.
+
+    It is constant around almost every a, so its gradient is zero, and a descent ends where it
+    starts: the number of mistakes cannot be minimized this way.
+    """
+    reflected = _rows(X, fit_intercept, y) * (2.0 * _two(y) - 1.0)[:, None]
+
+    return Objective(lambda a: float((reflected @ a <= 0).sum()), np.zeros_like)
+
+
 def squared_error(X: Any, y: Any, fit_intercept: bool = True) -> Objective:
     """J(w) = sum of (y - <w, z>)^2, the residual sum of squares, to be minimized.
 

@@ -150,9 +150,8 @@ class FeatureOverflow(DataError):
     column: int
 
     def __init__(self, column: int, feature: str = ""):
-        name = feature or f"Feature {column}"
         why = "has values whose squares overflow or underflow float64: scale the features."
-        super().__init__(f"{name} {why}", column=column)
+        super().__init__(f"Feature {feature or column!r} {why}", column=column)
 
 
 class ParameterError(LinsepError, ValueError):

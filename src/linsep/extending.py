@@ -34,7 +34,3 @@ class LinearLearner(LinearClassifier):
     your package in the group ``linsep.learners`` gives it a name on the command line, and model
     files.
     """
-
-    def learner(self) -> Learner:
-        """Return the learner with these parameters; raise ValueError if they are incompatible."""
-        raise NotImplementedError

@@ -260,8 +260,8 @@ class GaussianNaiveBayes(HasEquation, PlotsDecision, ClassifierMixin, HasParamet
         varies = (pooled > 0) | (apart[counted] != 0.0).any(axis=0)
         lost = varies & (whole < np.finfo(np.float64).tiny) | ~np.isfinite(whole)
         if lost.any():
-            with labels.features_named(self):
-                raise errors.FeatureOverflow(int(np.argmax(lost)))
+            j = int(np.argmax(lost))
+            raise errors.FeatureOverflow(j, labels.feature_names(self)[j])
         priors = np.asarray(shares if self.priors is None else self.priors)
         number = priors.dtype.kind in "biuf" and priors.shape == classes.shape
         if not number or (priors < 0).any() or not abs(priors.sum() - 1.0) <= 1e-8:

@@ -118,13 +118,6 @@ def suspicious_labels(
     -----
     Where classes overlap, correctly labeled rows have high scores too. The covers are due to
     Amaldi, Pfetsch and Trotter (2003).
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_iris
-    >>> X, y = load_iris(return_X_y=True)
-    >>> print(linsep.suspicious_labels(X[50:], y[50:])[0].reason)
-    without it a hyperplane separates the classes
     """
     if isinstance(X, str):
         raise ArgumentError("suspicious_labels takes rows or a source, not a file name.")

@@ -372,9 +372,10 @@ def test_every_example_of_help_runs(folder):
         linsep.save(model, folder / f"{name}.linsep")
     model = linsep.fit(folder / "train.csv", formula="species~age+size", learner="logistic")
     linsep.save(model, folder / "odds.linsep")
-    for command in [*(app.get_command(None, name) for name in COMMANDS), app]:
-        words = re.search(r"Example: linsep (.*?)(\. `|$)", command.help, re.M)[1].split()
-        assert words[0] == (command.name if command is not app else "fit")
+    for command in [*COMMANDS, ""]:
+        shown = here(*command.split(), "--help", cwd=folder).stdout
+        words = re.search(r"^  Example: linsep (.*?)(\. `|$)", shown, re.M)[1].split()
+        assert words[0] == (command or "fit")
         if words[0] == "serve":
             with Forked(*words[:-1], 0, cwd=folder) as server:
                 assert server.started(3).startswith("serving")

@@ -58,7 +58,7 @@ def described(*arguments, cwd):
 
 @pytest.mark.parametrize("name", ["t.csv", "t.parquet"])
 def test_tables_are_what_pandas_says(folder, frame, name, monkeypatch):
-    monkeypatch.setattr(tables, "rows_at_once", lambda *_: 64)
+    monkeypatch.setattr(tables.tables, "rows_at_once", lambda *_: 64)
     found = described(name, "--target", "y", cwd=folder)
     assert found["rows"] == ROWS
     assert [column["name"] for column in found["columns"]] == list(frame)

@@ -37,12 +37,6 @@ def folder(tmp_path_factory):
     return path
 
 
-def test_effects_are_a_screen(folder):
-    done = here("effects", "ill.linsep", "rows.csv", cwd=folder)
-    table = linsep.load(folder / "ill.linsep").marginal_effects(ROWS)
-    assert (done.returncode, done.stdout) == (0, f"{table}\n")
-
-
 @pytest.mark.parametrize(
     ("words", "at"),
     [

@@ -1,12 +1,12 @@
 """``linsep.fit`` in Python is the command ``linsep fit``: the same bits from the same data."""
 
+import json
 import re
 
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from sklearn import datasets
 
 import linsep
 from command_line import here
@@ -28,6 +28,7 @@ def people(tmp_path, monkeypatch):
             "height": rng.standard_normal(n).round(3),
             "city": rng.choice(["Bonn", "Aachen", "Ulm"], n),
             "rank": rng.integers(1, 5, n),
+            "far": rng.integers(0, n, n) / 8 - 2e6,
         }
     )
     score = frame.age + 10 * (frame.city == "Bonn") + 4 * frame["rank"] + 5 * frame.height
@@ -61,6 +62,48 @@ def test_the_bits_of_the_command(people, learner, form):
         assert model.coef_.tobytes() == of_command.coef_.tobytes()
         assert np.array_equal(model.intercept_, of_command.intercept_)
     assert model.recipe_ == of_command.recipe_ | {"delimiter": None}
+
+
+def test_results_of_functions_are_those_of_commands(people):
+    """As JSON, and printed."""
+    command(people, "logistic", "--l2", "1")
+    model = linsep.fit(people, target="label", learner="logistic", l2=1.0)
+    grid = {"learner": "logistic", "grid": {"l2": [0.1, 1.0]}, "cv": 3}
+    results = {
+        "inspect m.linsep --top 2": linsep.inspect("m.linsep", 2),
+        "audit m.linsep people.csv --row 3": linsep.explain(model, people, 2),
+        "effects m.linsep people.csv --at age=40": linsep.effects(model, people, at={"age": 40}),
+        "tune people.csv --target label --learner logistic --grid l2=0.1,1 --cv 3": linsep.tune(
+            people, "label", **grid
+        ),
+        "fit people.csv --target label --learner logistic --l2 1": model.report(),
+    }
+    of_files = {"row", "recipe", "seconds", "command", "model", "test"}
+    for words, found in results.items():
+        told, ours = json.loads(here(*words.split(), "--json", cwd=".").stdout), found.to_dict()
+        for name in ours.keys() - of_files:
+            assert ours[name] == told[name], name
+        printed = here(*words.split(), cwd=".").stdout.splitlines()
+        lines = {line for line in str(found).splitlines() if not re.match("row|time", line)}
+        assert lines <= {*printed}
+    *_, (_, tuned), _ = results.items()
+    best = linsep.fit(people, "label", learner="logistic", l2=tuned.best["l2"])
+    assert tuned.fitted.coef_.tobytes() == best.coef_.tobytes()
+
+
+def test_functions_of_models_refuse(people):
+    curve = linsep.fit(people, target="label", learner="kernel")
+    line = linsep.Perceptron().fit([[1.0], [3.0]], [0, 1])
+    for function, code, *given in (
+        (linsep.explain, "unsupported", curve, people),
+        (linsep.effects, "unsupported", curve, people),
+        (linsep.explain, "out-of-range", line, [[1.0]], -1),
+    ):  # fmt: skip
+        with refused(DataError, code):
+            function(*given)
+    for wrong in ({"learner": "tree"}, {"metric": "f1"}, {"cv": 3, "grid": {"nothing": [1]}}):
+        with pytest.raises(ParameterError):
+            linsep.tune(people, "label", **wrong)
 
 
 def test_options_of_reading_and_of_the_learner(people):
@@ -111,48 +154,6 @@ def test_frames_and_files_are_scored_by_their_own_labels(people, learner):
     assert model.score("new.csv") == pytest.approx(expected, rel=1e-12)
     with pytest.raises((DataError, ValueError)):
         model.score(new.drop(columns=target))
-
-
-LABEL = "label"
-NUMBERS = {f"load_{name}": getattr(datasets, f"load_{name}")(as_frame=True).frame
-           for name in ("iris", "wine", "breast_cancer")}  # fmt: skip
-TABLES = {name: table.rename(columns={"target": LABEL}) for name, table in NUMBERS.items()}
-TABLES["text, far from zero"] = TABLES["load_wine"].assign(
-    word=["usual", "x y"] * 89, time=np.arange(178) / 8 - 2e6
-)
-
-
-def assert_same_bits(frame, learner):
-    frame.to_csv("table.csv", index=False)
-    saved = ("--model", "table.linsep", "--force")
-    done = here("fit", "table.csv", "--target", LABEL, "--learner", learner, *saved, cwd=".")
-    assert done.returncode == 0, done.stderr
-    of_command = linsep.load("table.linsep")
-    for data in ("table.csv", frame):
-        model = linsep.fit(data, target=LABEL, learner=learner)
-        for mine, its in zip(
-            model.get_state()[0].items(), of_command.get_state()[0].items(), strict=True
-        ):
-            assert mine[0] == its[0]
-            assert mine[1].tobytes() == its[1].tobytes(), mine[0]
-        assert model.get_feature_names_out().tolist() == of_command.get_feature_names_out().tolist()
-        assert model.predict(frame).tolist() == of_command.predict("table.csv").tolist()
-
-
-@pytest.mark.parametrize("name", TABLES)
-def test_some_rows_of_every_table(name, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    assert_same_bits(TABLES[name].sample(50, random_state=0), "perceptron")
-
-
-@pytest.mark.thorough
-@pytest.mark.compiled
-@pytest.mark.filterwarnings("ignore::linsep.errors.SeparationWarning")
-@pytest.mark.parametrize("learner", ["perceptron", "naive-bayes"])
-@pytest.mark.parametrize("name", TABLES)
-def test_every_table(name, learner, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    assert_same_bits(TABLES[name], learner)
 
 
 def test_the_table_of_defaults_is_true():

@@ -9,10 +9,8 @@ import pytest
 
 import linsep
 from command_line import assert_refused, assert_they_run, here, table
-from linsep.errors import DataError
 from linsep.inference.table import Coefficient, Summary
 from linsep.plot import CoefficientDisplay
-from refusals import refused
 
 pytestmark = pytest.mark.compiled
 
@@ -191,8 +189,6 @@ def test_the_picture_has_a_bar_for_every_weight(folder, name):
 def test_the_command_draws_it_without_odds(folder):
     odds = ("plot", "coefficients", "two.linsep", "--odds", "-o", "odds.svg")
     assert_refused(*odds, cwd=folder, code="unsupported")
-    with refused(DataError, "unsupported"):
-        CoefficientDisplay.from_estimator(linsep.load(folder / "p.linsep"))
 
 
 def test_columns_that_are_not_scaled_have_no_line(tmp_path):

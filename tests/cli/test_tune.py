@@ -180,10 +180,10 @@ def test_standard_errors():
 def test_ctrl_c_leaves_nothing(folder, tmp_path, monkeypatch):
     passes = SourceStream.row_batches
 
-    def pressed(self, number):
+    def pressed(self, number, *how, **more):
         if number == 2:
             raise KeyboardInterrupt
-        return passes(self, number)
+        return passes(self, number, *how, **more)
 
     monkeypatch.setattr(SourceStream, "row_batches", pressed)
     done = here("tune", folder / "t.svm", "--grid", "keep=last", "--model", "m", cwd=tmp_path)

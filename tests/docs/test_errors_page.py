@@ -5,9 +5,8 @@ import re
 from command_line import here
 from documents import ROOT
 
-PAGE = (ROOT / "docs" / "reference" / "errors.md").read_text("utf-8")
-COMMON = PAGE.partition("## Common errors\n")[2].partition("\n## ")[0]
-QUOTED = re.findall(r"^\| `(.+?)` \|", COMMON, re.M)
+PAGE = (ROOT / "docs" / "reference" / "errors.md").read_text("utf-8").partition("## Codes")[0]
+QUOTED = re.findall(r"^\| `(.+?)` \|", PAGE, re.M)
 ROWS = "radius,b\n1,x\n2,y\n3,x\n4,y\n"
 #: what is typed, and the data, in the order of the page; `model` was trained on ROWS
 TYPED = [

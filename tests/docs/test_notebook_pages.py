@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from documents import ROOT
+from linsep.teaching import WrongAnswer
 
 NOTEBOOKS = ROOT / "docs" / "notebooks"
 make = runpy.run_path(str(NOTEBOOKS / "make.py"), run_name="make")
@@ -16,18 +17,24 @@ SOLUTIONS = make["solutions"]()
 EVERY = SOLUTIONS + [make["students_path"](path) for path in SOLUTIONS]
 LINK = re.compile(r"\]\(([^)#:]+)(?:#[^)]*)?\)")
 NUMBER = re.compile(r"[-−]?\d[\d,]*(?:\.\d+)?(?:e[-+]\d+)?")
+#: the name of an answer, in a cell with its solution
+NAME = re.compile(r"^(?:def )?(\w+)(?:\(| = .*\.\.\.)", re.M)
 #: bytes of a picture in base64
 MOST_OF_PICTURE = 40_000 * 4 // 3
 #: right and wrong answers of exercises, by notebook and number, as students may give them
 ANSWERS = {
     "1-perceptron-and-kernels": {
-        1: ([[1, -3]], [[0, 0], 1]),
-        2: ([0.632], [0.6, 2.0]),
+        1: ([lambda w, x, y: w + (y * (w @ x) <= 0) * y * x],
+            [lambda w, x, y: w + (y * (w @ x) < 0) * y * x, lambda w, x, y: w + y * x]),
         3: ([1.05, 3.162 / 3], [1.89, 0.79]),
-        6: ([6], [3, 4]),  # str.count skips overlaps
+        4: ([lambda x: [*x, 2 * np.prod(x)]], [lambda x: [*x, 1 if x[0] == x[1] else -1]]),
+        5: ([], [lambda x, z: 1 + np.dot(x, z) ** 2]),
+        6: ([], [lambda s, t, p: sum(t.count(s[i : i + p]) for i in range(len(s) - p + 1))]),
     },
     "2-mistakes-and-margins": {
+        1: ([], [lambda w, X, y: np.min(y * (X @ w)) / np.linalg.norm(w)]),
         2: ([0.2], [0.198, 25, -0.2]),
+        3: ([], [lambda w, X, y: np.maximum(0, 1 - y * (X @ w)).mean()]),
         4: ([0.105, 0.1049], [0.101, (0.1049, 0.1049), np.array([0.1049, 0.1049])]),
     },
     "3-updates-and-classes": {
@@ -41,12 +48,12 @@ ANSWERS = {
     },
     "5-passes-and-classes": {4: ([[2.75, -1.25]], [[1, -3], 2.75])},
     "images": {3: ([-7550], [7550, -7000])},
-    "medicine": {3: ([3.68, np.exp(-2.604 * -0.5)], [0.272, 13.5]), 4: ([62], [60, 60.5])},
+    "medicine": {3: ([4.77, np.exp(2.604 * 0.6)], [0.21, 13.5]), 4: ([62], [60, 60.5])},
     "rare-classes": {2: ([0.0909, 0.091], [0.1, 0.11])},
     "text": {2: ([0.929], [0.931, 0.0712])},
-}
-#: wrong answers to every exercise
-NEVER = ("dots", {}, [1, 2, 3, 4, 5, 6, 7], object())
+}  # fmt: skip
+#: wrong and missing answers to every exercise
+NEVER = ("dots", {}, [1, 2, 3, 4, 5, 6, 7], object(), ..., None, lambda *_: None)
 
 
 def named(path):
@@ -60,85 +67,116 @@ def code(notebook):
     return [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
 
 
+def source(cell):
+    return make["text_of"](cell["source"])
+
+
+def part(cell):
+    """What a cell is to nbgrader: the "solution" or the "grade" of an exercise; else None."""
+    mark = cell["metadata"].get("nbgrader", {})
+    return next((kind for kind in ("solution", "grade") if mark.get(kind)), None)
+
+
 def printed(notebook):
-    """The text of every cell."""
+    """The text and the error of every cell."""
     return [
-        "".join(make["text_of"](output.get("text", "")) for output in cell["outputs"])
+        "".join(
+            make["text_of"](output.get("text", output.get("evalue", "")))
+            for output in cell["outputs"]
+        )
         for cell in code(notebook)
     ]
 
 
-def checks(notebook):
-    """The number of cells that check an answer."""
-    sources = [make["text_of"](cell["source"]) for cell in code(notebook)]
-    return sum(bool(re.search(r"^check\(", source, re.M)) for source in sources)
-
-
-def verdicts(notebook):
-    """What the checks printed."""
-    lines = [line for text in printed(notebook) for line in text.splitlines()]
-    return [line for line in lines if line == "right" or line.startswith(("To do", "Not yet"))]
-
-
-def test_every_notebook_has_a_solution():
-    assert len(SOLUTIONS) == 9
-    found = [*NOTEBOOKS.glob("lectures/*.ipynb"), *NOTEBOOKS.glob("cases/*.ipynb")]
-    assert {make["students_path"](path) for path in SOLUTIONS} == set(found)
+def sources(notebook):
+    return [(c["id"], c["cell_type"], c["metadata"], c["source"]) for c in notebook["cells"]]
 
 
 def test_students_get_the_notebook_without_the_solutions():
+    found = [*NOTEBOOKS.glob("lectures/*.ipynb"), *NOTEBOOKS.glob("cases/*.ipynb")]
+    assert {*EVERY} == {*found, *SOLUTIONS}
+    assert len(found) == 9
     for path in SOLUTIONS:
-
-        def sources(notebook):
-            return [
-                (c["id"], c["cell_type"], c["metadata"], c["source"]) for c in notebook["cells"]
-            ]
-
         solved, given = make["read"](path), make["read"](make["students_path"](path))
         assert sources(given) == sources(make["without_solutions"](solved)), "run make.py"
-        assert make["BEGIN"] not in json.dumps(given)
-        assert checks(solved) == checks(given) >= 3
-        assert verdicts(solved) == ["right"] * checks(solved)
-        assert len(verdicts(given)) == checks(given)
-        to_do = re.compile(r"To do(: nothing is returned yet)?\. Hint: ")
-        assert all(to_do.match(line) for line in verdicts(given))
-        title = make["text_of"](solved["cells"][0]["source"]).split("\n")[0]
-        assert make["text_of"](given["cells"][0]["source"]).startswith(
-            title.removesuffix(": solutions") + "\n"
-        )
+        assert not any(mark in json.dumps(given) for mark in make["MARKERS"])
+        for right, missing in zip(code(solved), code(given), strict=True):
+            if part(right) == "grade":
+                assert {*"".join(right["outputs"][0]["text"]).split()} == {"right"}
+                assert missing["outputs"][-1]["ename"] == "WrongAnswer"
+        title = source(solved["cells"][0]).split("\n")[0]
+        assert source(given["cells"][0]).startswith(title.removesuffix(": solutions") + "\n")
         assert title.endswith(": solutions")
+
+
+def test_every_exercise_has_points_and_a_check_that_nbgrader_knows():
+    for path in SOLUTIONS:
+        cells = code(make["read"](path))
+        marks = [cell["metadata"]["nbgrader"] for cell in cells if "nbgrader" in cell["metadata"]]
+        names = [mark["grade_id"] for mark in marks if not mark["grade_id"].startswith("data")]
+        count = len(names) // 2
+        assert names == [f"{k}-{n + 1}" for n in range(count) for k in ("exercise", "check")]
+        assert count >= 3
+        for mark in marks:
+            assert (mark["schema_version"], mark["task"]) == (3, False)
+            assert mark["locked"] != mark["solution"]
+            assert mark["grade"] == ("points" in mark) == mark["grade_id"].startswith("check")
+        for cell in cells:
+            text = source(cell)
+            assert (part(cell) == "solution") == ("### BEGIN SOLUTION" in text)
+            calls = re.search(r"^(check|check_function|grade)\(", text, re.M)
+            assert (part(cell) == "grade") == bool(calls)
+            if text.startswith("def ") and part(cell) == "solution":  # other cases are hidden
+                assert "### BEGIN HIDDEN TESTS" in source(cells[cells.index(cell) + 1])
+
+
+def points(notebook, **answers):
+    """Points of three exercises of lecture 1, as nbgrader counts them: none if a check raises."""
+    space, count = {}, 0
+    for cell in code(notebook):
+        mark = cell["metadata"].get("nbgrader", {"grade_id": ""})
+        if cell["id"] == "cell-01" or mark["grade_id"].endswith(("-1", "-5", "-6")):
+            try:
+                exec(source(cell), space)
+                count += mark.get("points", 0)
+            except WrongAnswer:
+                pass
+            space |= answers
+    return count
+
+
+def test_points_are_for_answers_that_are_right_in_hidden_cases_too():
+    pytest.importorskip("matplotlib")
+    solved = make["read"](SOLUTIONS[0])
+    given = make["without_solutions"](solved)
+    of_two_coordinates = {"squared": lambda x, z: (1 + x[0] * z[0] + x[1] * z[1]) ** 2}
+    assert (points(solved), points(given)) == (6, 0)
+    assert (points(solved, **of_two_coordinates), points(given, **of_two_coordinates)) == (4, 2)
+    assert points(solved, learn=lambda w, x, label: w) == 4
 
 
 @pytest.mark.thorough
 @pytest.mark.compiled
 @pytest.mark.parametrize("path", SOLUTIONS, ids=lambda p: p.stem)
-def test_answers_are_judged_rightly(path, tmp_path, monkeypatch, capsys):
+def test_answers_are_judged_rightly(path, tmp_path, monkeypatch):
     plt = pytest.importorskip("matplotlib.pyplot")
     monkeypatch.chdir(tmp_path)
-    space, asked = {}, []
-
-    def judge(answer, is_right, hint):
-        def verdict(found):
-            capsys.readouterr()
-            check(found, is_right, hint)
-            return capsys.readouterr().out
-
-        asked.append(answer)
-        right, wrong = ANSWERS[path.stem].get(len(asked), ([], []))
-        assert [verdict(found) for found in (answer, *right)] == ["right\n"] * (1 + len(right))
-        expected = f"Not yet. Hint: {hint}\n"
-        assert [verdict(found) for found in (*wrong, *NEVER)] == [expected] * len((*wrong, *NEVER))
-        assert verdict(...) == f"To do. Hint: {hint}\n"
-        assert verdict(None) == f"To do: nothing is returned yet. Hint: {hint}\n"
-
+    space, asked = {}, 0
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # pictures are not shown
         for cell in code(make["read"](path)):
-            exec(make["text_of"](cell["source"]), space)
-            if space["check"] is not judge:
-                check, space["check"] = space["check"], judge
+            exec(source(cell), space)
+            if part(cell) == "solution":
+                name, asked = NAME.search(source(cell))[1], asked + 1
+            elif part(cell) == "grade":
+                right, wrong = ANSWERS[path.stem].get(asked, ([], []))
+                for answer in right:
+                    exec(source(cell), space | {name: answer})
+                for answer in (*wrong, *NEVER):
+                    with pytest.raises((WrongAnswer, TypeError)):
+                        exec(source(cell), space | {name: answer})
     plt.close("all")
-    assert len(asked) == checks(make["read"](path)) >= max(ANSWERS[path.stem])
+    assert asked >= max(ANSWERS[path.stem])
 
 
 @every
@@ -154,7 +192,9 @@ def test_notebooks_are_the_same_wherever_they_run(path):
         assert "execution" not in cell["metadata"]
         for output in cell["outputs"]:
             assert output.get("name") != "stderr"
-            assert output["output_type"] != "error"
+            assert output["output_type"] != "error" or (part(cell), path in SOLUTIONS) == (
+                "grade", False,
+            )  # fmt: skip
             picture = output.get("data", {}).get("image/png", "")
             assert len(picture) <= MOST_OF_PICTURE
             assert not picture or cell["metadata"]["mystnb"]["image"]["alt"]
@@ -163,15 +203,11 @@ def test_notebooks_are_the_same_wherever_they_run(path):
 
 
 def test_links_lead_somewhere():
-    for path in [NOTEBOOKS / "index.md", *EVERY]:
-        if not (ROOT / "docs" / "explanation").exists():
-            pytest.skip("notebooks link to the pages in their folders, where they are not yet")
+    for path in [*NOTEBOOKS.glob("*.md"), *EVERY]:
         if path.suffix == ".md":
             text = path.read_text("utf-8")
         else:
-            text = "\n".join(
-                make["text_of"](cell["source"]) for cell in make["read"](path)["cells"]
-            )
+            text = "\n".join(map(source, make["read"](path)["cells"]))
         links = LINK.findall(text)
         assert links
         assert [link for link in links if not (path.parent / link).exists()] == []
@@ -184,7 +220,8 @@ def test_notebooks_print_what_they_show(path):
     pytest.importorskip("nbclient")
     pytest.importorskip("ipykernel")
     shown = make["read"](path)
-    for now, then in zip(printed(make["run"](shown)), printed(shown), strict=True):
+    allowed = () if path in SOLUTIONS else ("WrongAnswer",)
+    for now, then in zip(printed(make["run"](shown, *allowed)), printed(shown), strict=True):
         assert NUMBER.sub("#", now) == NUMBER.sub("#", then)
         # the last digits are those of a processor
         assert numbers(now) == pytest.approx(numbers(then), rel=0.02, abs=0.02)

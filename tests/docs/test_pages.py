@@ -54,7 +54,7 @@ PAGES = [
     ("docs/start/first-class.md", None, 1, False),
     *((f"docs/{name}.md", None, 0, True) for name in (
         "how-to/regressions", "how-to/weights", "explanation/how-far-from-separable",
-        "reference/numerical-accuracy", "reference/not-handled",
+        "notebooks/teachers", "reference/numerical-accuracy", "reference/not-handled",
     )),
 ]  # fmt: skip
 #: those that take long
@@ -157,6 +157,16 @@ def test_links_lead_to_pages_and_headings():
         assert not heading or target not in heads or heading in heads[target], (page.name, heading)
 
 
+def test_every_line_of_the_lecture_notes():
+    page = (DOCS / "explanation" / "lecture-notes.md").read_text("utf-8")
+    section, known = page[page.index("## Line by line") :], {}
+    exec(re.search(r"```python\n(.*?)```", section, re.DOTALL)[1], known)
+    rows = re.findall(r"^\| N\d \| (.*?) \| `(.*?)` \| `(.*)` \|$", section, re.MULTILINE)
+    assert len(rows) == 119
+    for line, call, shown in rows:
+        assert repr(eval(call, known)) == shown, line
+
+
 @pytest.mark.uncompiled
 @pytest.mark.parametrize("module", ["", "plot."])
 def test_examples_in_docstrings(module):
@@ -167,6 +177,7 @@ def test_examples_in_docstrings(module):
         "linear.estimator", "logistic.estimator", "naive_bayes", "mistake_bounds.adversary",
         "bounding", "scoring.scores", "chance.asymptotics", "chance.counting",
         "separating", "mistake_bounds.margins", "teaching.convergence", "teaching.criterion",
+        "teaching.deviations",
         "teaching.reflection", "exports.sklearn_onnx", "soft_margins.path",
         "soft_margins.total_distance",
     ]  # fmt: skip

@@ -29,8 +29,7 @@ def surroundings(request, monkeypatch, tmp_path):
     """The folder that the code of a page runs in, with the module that a page shows."""
     name = request.getfixturevalue("name")
     folder = request.getfixturevalue("shared_data") / DATA[name] if name in DATA else tmp_path
-    reads_docs = name in ("firth", "coming-from")
-    monkeypatch.chdir(ROOT if reads_docs else folder)
+    monkeypatch.chdir({"firth": ROOT, "coming-from": ROOT}.get(name, folder))
     if name == "rare-classes":
         payments(folder)
         here("split", "payments.csv", "--test", "0.3", "--target", "fraud", cwd=folder)

@@ -9,6 +9,7 @@ import runpy
 import subprocess
 import sys
 import tomllib
+from importlib import import_module
 from types import SimpleNamespace
 
 import pytest
@@ -23,18 +24,19 @@ from linsep.cli.app import COMMANDS, app
 from linsep.scoring import CLASS_METRICS, NUMBER_METRICS
 
 DOCS = ROOT / "docs"
-REFERENCE = "\n".join(path.read_text("utf-8") for path in (DOCS / "reference").glob("*.md"))
+REFERENCE = (DOCS / "reference" / "api.md").read_text("utf-8")
 #: what users import of these modules is in the reference, too
 MODULES = ("kernels", "descent", "sources", "plot", "textbook")
 OPTION = re.compile(r"(?<![\w-])--[A-Za-z][\w-]*")
 
 
 def listed():
-    """Return the names that the autosummaries of the reference list, with their modules."""
-    names = set()
-    for module, block in re.findall(r"currentmodule:: (\S+)\n(.*?)```", REFERENCE, re.S):
-        names |= {f"{module}.{name}" for name in re.findall(r"^   ([A-Za-z][\w.]*)$", block, re.M)}
-    return names
+    """Return the names that the blocks of the reference list, with their modules."""
+    return {
+        f"{module}.{name}"
+        for module, block in re.findall(r"```\{names\} (\S+)\n(.*?)```", REFERENCE, re.S)
+        for name in block.split() or import_module(module).__all__
+    }
 
 
 def test_the_reference_lists_every_public_name():
@@ -62,7 +64,7 @@ def test_every_page_is_in_a_table_of_contents():
             names = re.findall(r"^(?:.*<)?([\w/-]+)>?$", tree, re.M)
             folder = (DOCS / page).parent
             found |= {(folder / name).relative_to(DOCS).as_posix() for name in names}
-    assert pages - found == set()
+    assert pages - found == {"notebooks/teachers"}  # with the solutions
 
 
 def test_versions_are_published_beside_each_other(tmp_path):

@@ -1,5 +1,7 @@
 """Rows to learn from in every storage that learning takes, and the twin that fits a scheme."""
 
+from itertools import groupby
+
 import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import check_random_state
@@ -66,21 +68,14 @@ def weights(model):
     return model.coef_.tobytes() + model.intercept_.tobytes()
 
 
-def twin_steps(scheme, X, y, n_classes, **how):
+def twin_steps(scheme, X, y, n_classes, *, learning_rate=1, **how):
     """The steps of the twin on rows of plain numbers and class codes."""
-    if scheme == "binary":
-        return list(textbook.binary_perceptron(X, [2 * c - 1 for c in y], **how))
-    learn = getattr(textbook, f"{scheme}_perceptron")
-    return list(learn(X, y, n_classes, **how))
+    return list(textbook.run(textbook.Perceptron(learning_rate), scheme, X, y, n_classes, **how))
 
 
 def twin_predict(scheme, scores, n_classes, tie="negative"):
     """Class code by the twin's scores of one row."""
-    if scheme == "binary":
-        return (textbook.predict_binary(scores, tie) + 1) // 2
-    if scheme == "ovo":
-        return textbook.predict_ovo(scores, n_classes, tie)
-    return getattr(textbook, f"predict_{scheme}")(scores, tie)
+    return textbook.schemes.SCHEMES[scheme](n_classes, tie).predict(scores)
 
 
 def replayed(n_rows, random_state):
@@ -89,17 +84,7 @@ def replayed(n_rows, random_state):
     return lambda number: shuffled(n_rows, seed, number) if number else range(n_rows)
 
 
-def per_pass(steps):
-    """Mistakes of each pass."""
-    counts = [0] * (steps[-1].pass_number + 1)
-    for step in steps:
-        counts[step.pass_number] += step.mistakes
-    return counts
-
-
-def criterion(steps):
-    """J_p of each pass."""
-    values = [0.0] * (steps[-1].pass_number + 1)
-    for step in steps:
-        values[step.pass_number] += step.criterion
-    return values
+def per_pass(steps, what="mistakes"):
+    """The sum of a field of the steps of each pass: of mistakes, or of the criterion, J_p."""
+    passes = groupby(steps, key=lambda step: step.pass_number)
+    return [sum(getattr(step, what) for step in own) for _, own in passes]

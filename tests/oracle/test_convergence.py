@@ -134,9 +134,24 @@ def test_every_learner_makes_all_mistakes(learner):
         assert found.kept
 
 
+def test_the_proof_of_the_margin_perceptron():
+    for gamma in (0.02, 0.05):
+        model = MarginPerceptron(gamma=gamma, epsilon=0.4, fit_intercept=False)
+        found = convergence(model, IRIS, SPECIES == 0)
+        before = found.lengths[1:-1]
+        assert found.most[2:] == pytest.approx(before + 0.6 * gamma + 1 / (2 * before))
+        least, most = found.curves(np.arange(len(found.rows) + 1))
+        assert (found.products >= least - 1e-9).all()
+        assert (found.lengths <= np.minimum(most, found.most + 1e-12)).all()
+        assert len(found.rows) <= found.limit <= 2 / (0.4 * gamma) ** 2
+        assert found.cosines[1:] == pytest.approx(np.cos(np.radians(found.angles[1:])))
+    assert convergence(MarginPerceptron(gamma=0.9), IRIS, SPECIES == 0).limit is None
+
+
 def test_what_the_proof_is_not_about_is_refused():
     for model, y, options in (
         (Perceptron(update="batch"), SPECIES == 0, {}),
+        (MarginPerceptron(), SPECIES == 0, {}),
         (Perceptron(learning_rate=1e200), SPECIES == 0, {}),
         (Perceptron(), SPECIES, {}),
         (Perceptron(), SPECIES == 0, {"weights": [1, 2]}),

@@ -1,9 +1,8 @@
-"""The data sets of the lecture notes give the numbers that the notes print."""
+"""The data sets of the lecture notes; runs on their points are in test_worked_numbers.py."""
 
 import numpy as np
 import pandas as pd
 import pytest
-from test_worked_numbers import LONG, OVERLAP, SIGNED, STUDENTS_HALF, XOR
 
 from linsep import LinearRegression, datasets
 
@@ -23,19 +22,6 @@ def test_data_come_as_those_of_scikit_learn(name):
     assert np.array_equal(y, bunch.target)
     bunch.data[:] = 0  # no call sees what another has changed
     assert load().data.any()
-
-
-@pytest.mark.parametrize(
-    ("name", "positive", "run"),
-    [
-        ("four_points", 1, SIGNED), ("exclusive_or", 1, XOR), ("five_points", 1, LONG),
-        ("inseparable_points", 1, OVERLAP), ("students", "A", STUDENTS_HALF),
-    ],
-)  # fmt: skip
-def test_points_are_those_of_the_runs(name, positive, run):
-    X, y = getattr(datasets, f"load_{name}")(return_X_y=True)
-    assert np.array_equal(X, run.X)
-    assert np.where(y == positive, 1, -1).tolist() == run.y
 
 
 def test_lines_are_those_of_the_notes():

@@ -1,6 +1,7 @@
 """Iterative parameter mixing against its plain-Python twin."""
 
 from fractions import Fraction
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
@@ -44,6 +45,26 @@ def drawn(seed, n_classes, rows, separable=False, whole=True):
     return X, y.astype(int)
 
 
+def mixed_like_its_twin(learner, rule, X, y, rows, n_classes, mixing, *, multiclass, **how):
+    """The averaged model of a learner and the last epoch of its twin, after a comparison."""
+    scheme = "binary" if n_classes == 2 else multiclass
+    shards = cut(X, y, rows)
+    *_, last = textbook.parameter_mixing(
+        rule, scheme, shards, n_classes, mixing=mixing, max_iter=how["max_iter"]
+    )
+    for keep, weights, intercept in (
+        ("last", last.weights, last.intercept),
+        ("average", last.average, last.average_intercept),
+    ):
+        model = learner(multiclass=multiclass, shuffle=False, keep=keep, **how)
+        fit_in_shards(model, X, y, rows, mixing)
+        np.testing.assert_allclose(model.coef_, np.atleast_2d(weights), rtol=1e-9, atol=1e-9)
+        np.testing.assert_allclose(model.intercept_, np.atleast_1d(intercept), atol=1e-9)
+        assert model.mixture_.mistakes[-1].tolist() == last.mistakes
+        np.testing.assert_allclose(model.mixture_.shares[-1], last.mixture)
+    return model, last
+
+
 @settings(max_examples=12, deadline=None)
 @given(
     st.integers(0, 1000), st.sampled_from([2, 3]), st.lists(st.integers(4, 20), min_size=1,
@@ -53,27 +74,14 @@ def drawn(seed, n_classes, rows, separable=False, whole=True):
 @pytest.mark.parametrize("learner", [Perceptron, PassiveAggressive])
 def test_the_same_as_in_plain_python(learner, seed, n_classes, rows, mixing, multiclass):
     X, y = drawn(seed, n_classes, rows, whole=False)  # no score is nearly zero
-    scheme = "binary" if n_classes == 2 else multiclass
-    *_, last = textbook.parameter_mixing(
-        RULES[learner], scheme, cut(X, y, rows), n_classes, mixing=mixing, max_iter=4
+    mixed_like_its_twin(
+        learner, RULES[learner], X, y, rows, n_classes, mixing, multiclass=multiclass, max_iter=4
     )
-    for keep, weights, intercept in (
-        ("last", last.weights, last.intercept),
-        ("average", last.average, last.average_intercept),
-    ):
-        model = learner(multiclass=multiclass, shuffle=False, max_iter=4, keep=keep)
-        fit_in_shards(model, X, y, rows, mixing)
-        np.testing.assert_allclose(model.coef_, np.atleast_2d(weights), rtol=1e-9, atol=1e-9)
-        np.testing.assert_allclose(
-            model.intercept_, np.atleast_1d(intercept), rtol=1e-12, atol=1e-12
-        )
-        assert model.mixture_.mistakes[-1].tolist() == last.mistakes
-        np.testing.assert_allclose(model.mixture_.shares[-1], last.mixture)
 
 
 def remembering(name, **more):
     command, parameters = CONFIGURED[name]
-    return LINEAR[command](**parameters, shuffle=False, **more)
+    return LINEAR[command](**parameters | {"shuffle": False} | more)
 
 
 @pytest.mark.parametrize(
@@ -91,22 +99,13 @@ def test_what_is_beside_the_weights_is_mixed_as_in_plain_python(
     rows = [12, 3, 25]
     X, y = drawn(7, n_classes, rows, whole=False)
     X[:12, 2] = 0.0  # a feature that the first shard does not know
-    twin, scheme = rule_of(remembering(name)), "binary" if n_classes == 2 else multiclass
-    *_, last = textbook.parameter_mixing(
-        twin, scheme, cut(X, y, rows), n_classes, mixing=mixing, max_iter=3
-    )
-    for keep, weights, intercept in (
-        ("last", last.weights, last.intercept),
-        ("average", last.average, last.average_intercept),
-    ):
-        model = remembering(name, multiclass=multiclass, max_iter=3, keep=keep)
-        fit_in_shards(model, X, y, rows, mixing)
-        np.testing.assert_allclose(model.coef_, np.atleast_2d(weights), rtol=1e-9, atol=1e-9)
-        np.testing.assert_allclose(model.intercept_, np.atleast_1d(intercept), atol=1e-9)
-        assert model.mixture_.mistakes[-1].tolist() == last.mistakes
-        if hasattr(model, "variances_"):
-            found = [*model.variances_[0], model.intercept_variances_[0]]
-            np.testing.assert_allclose(found, last.memory[0].variances[0], rtol=1e-9)
+    model, last = mixed_like_its_twin(
+        partial(remembering, name), rule_of(remembering(name)), X, y, rows, n_classes, mixing,
+        multiclass=multiclass, max_iter=3,
+    )  # fmt: skip
+    if hasattr(model, "variances_"):
+        found = [*model.variances_[0], model.intercept_variances_[0]]
+        np.testing.assert_allclose(found, last.memory[0].variances[0], rtol=1e-9)
 
 
 @pytest.mark.parametrize(

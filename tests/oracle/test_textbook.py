@@ -28,18 +28,6 @@ from storages import blobs, with_margin
 HALF, THIRD = Fraction(1, 2), Fraction(1, 3)
 SIGNED = [(4, 0), (1, 1), (0, 1), (-2, -2)], [1, 0, 0, 1]
 XOR = [(1, 1), (1, -1), (-1, 1), (-1, -1)], [1, 0, 0, 1]
-RULES = {
-    "perceptron": Perceptron(),
-    "inverse": Perceptron(0.5, "inverse"),
-    "inverse_sqrt": Perceptron(2, "inverse_sqrt"),
-    "callable": Perceptron(lambda k: 1 / (k + 1)),
-    "batch": BatchPerceptron(1, "inverse"),
-    "margin": MarginPerceptron(0.25, 0.25),
-    "pa1": PassiveAggressive(0.5),
-    "pa2": PassiveAggressive(2.0, "squared_hinge"),
-    "winnow": Winnow(1.5, 3),
-    "balanced": BalancedWinnow(1.25),
-}
 
 
 def after(rule, X, y, passes=1, **how):
@@ -138,49 +126,6 @@ def test_plain_passive_aggressive_makes_the_example_right_by_one():
     assert (b - a, native.weights[0]) == (1, [-w for w in native.weights[1]])
     soft = run(PassiveAggressive(1, "squared_hinge"), "binary", [[0], [0]], [1, 0], max_iter=1)
     assert [(s.updates, s.intercept) for s in soft] == [(1, 2), (1, -4)]
-
-
-@pytest.mark.parametrize("how", ["last", "vote"])
-@pytest.mark.parametrize("rule", ["perceptron", "margin", "winnow"])
-@pytest.mark.parametrize("scheme", ["ovr", "ovo"])
-def test_machines_know_nothing_of_each_other(scheme, rule, how):
-    """Each machine of several is the binary learner on the rows it sees."""
-    rule = RULES[rule]
-    rng = np.random.default_rng(1)
-    X = rng.integers(0, 4, (24, 3)).tolist()
-    y = [0, 1, 2, *rng.integers(0, 3, 21).tolist()]
-    steps = list(run(rule, scheme, X, y, 3, max_iter=1))
-    together = kept(steps, how, scheme, 3, X=X, y=y)
-    matches = [(0, 1), (0, 2), (1, 2)] if scheme == "ovo" else [(None, k) for k in range(3)]
-    alone = []
-    for smaller, larger in matches:
-        rows = [i for i, c in enumerate(y) if smaller is None or c in (smaller, larger)]
-        A, b = [X[i] for i in rows], [int(y[i] == larger) for i in rows]
-        alone.append(kept(run(rule, "binary", A, b, max_iter=1), how, "binary", X=A, y=b))
-    assert together.weights == [machine.weights for machine in alone]
-    assert together.intercept == [machine.intercept for machine in alone]
-    assert together.scores([1, 2, 3]) == [machine.scores([1, 2, 3]) for machine in alone]
-
-
-def learned_as(rule, weights):
-    """Weights on the scale on which the rule adds."""
-    if isinstance(rule, Winnow):
-        return np.log(weights)
-    return np.arcsinh(weights / 2) if isinstance(rule, BalancedWinnow) else weights
-
-
-def test_native_moves_two_classes_by_opposite_amounts():
-    for rule in RULES.values():
-        rng = np.random.default_rng(2)
-        X, y = rng.integers(0, 4, (20, 3)).tolist(), rng.integers(0, 3, 20).tolist()
-        for step in run(rule, "native", X, y, 3, max_iter=3, tie="random"):
-            moves = learned_as(rule, np.array(step.weights, float))
-            assert moves.sum(axis=0) == pytest.approx([0, 0, 0])
-            if rule.learns_intercept:
-                moves = learned_as(rule, np.array(step.intercept, float))
-            assert moves.sum() == pytest.approx(0)
-            assert step.seen == (0,)
-            assert step.error <= step.mistakes
 
 
 def test_average_and_vote_by_hand():

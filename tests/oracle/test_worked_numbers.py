@@ -1,17 +1,13 @@
-"""Runs worked by hand in lecture notes: the twin and the estimator give them to the last digit.
-
-Every run goes through the twin step by step, and through the estimator twice: once with the
-passes of ``fit``, once row by row with ``partial_fit``, whose weights must be those of the twin
-after every single step.
-"""
+"""Runs worked by hand in lecture notes: the twin and the estimator give them to the last digit."""
 
 from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
+import pytest
 
-from linsep import Perceptron
-from linsep.teaching.textbook import Step, binary_perceptron, native_perceptron, predict_native
+from linsep import Perceptron, datasets
+from linsep.teaching.textbook import binary_perceptron, native_perceptron, predict_native
 
 
 class Run(NamedTuple):
@@ -22,132 +18,94 @@ class Run(NamedTuple):
     fit_intercept: bool = True
 
 
-SIGNED = Run([(4, 0), (1, 1), (0, 1), (-2, -2)], [1, -1, -1, 1], [0, 0], 0, False)
-XOR = Run([(1, 1), (1, -1), (-1, 1), (-1, -1)], [1, -1, -1, 1], [0, 0], 0, False)
-LONG = Run([(1, 1), (3, 2), (2, 4), (3, 4), (2, 3)], [-1, 1, 1, 1, -1], [0, 0], -1)
-STUDENTS = [(1, 1, -1, -1), (1, 1, 1, 1), (-1, -1, -1, 1), (1, -1, -1, 1)]
-GRADES = [1, -1, -1, 1]
-STUDENTS_QUARTER = Run(STUDENTS, GRADES, [0.25] * 4, 0.25)
-STUDENTS_HALF = Run(STUDENTS, GRADES, [0.5, 0.5, 0, 0], 0)
-OVERLAP = Run([(2, 1), (4, 3), (3, 5), (1, 3), (5, 6)], [1, 1, 1, -1, -1], [1, 1], 1)
+def of(name, *start, positive=1, fit_intercept=True):
+    """A run of points from initial weights, with the intercept first."""
+    X, y = getattr(datasets, f"load_{name}")(return_X_y=True)
+    signs = [1 if label == positive else -1 for label in y]
+    return Run(X.tolist(), signs, [*start[1:]], start[0], fit_intercept)
 
 
-def twin(run: Run, passes: int = 1000) -> list[Step]:
-    return list(
-        binary_perceptron(
-            run.X, run.y, weights=run.weights, intercept=run.intercept,
-            fit_intercept=run.fit_intercept, max_iter=passes,
-        )
-    )  # fmt: skip
+SIGNED = of("four_points", 0, 0, 0, fit_intercept=False)
+XOR = of("exclusive_or", 0, 0, 0, fit_intercept=False)
+LONG, OVERLAP = of("five_points", -1, 0, 0), of("inseparable_points", 1, 1, 1)
 
 
-def estimator(run: Run, passes: int = 1000) -> Perceptron:
-    """The estimator after at most so many passes."""
+def twin(run, passes=1000):
+    """The steps of the twin."""
+    how = {"fit_intercept": run.fit_intercept, "max_iter": passes}
+    return list(binary_perceptron(*run[:2], weights=run.weights, intercept=run.intercept, **how))
+
+
+def estimator(run, passes=1000):
+    """The estimator after at most so many passes, whose weights are those of the twin."""
     model = Perceptron(shuffle=False, max_iter=passes, fit_intercept=run.fit_intercept)
-    start = [run.intercept] if run.fit_intercept else None
-    return model.fit(np.array(run.X, float), run.y, [run.weights], start)
+    model.fit(*run[:2], [run.weights], [run.intercept] if run.fit_intercept else None)
+    if model.stop_reason_ != "cycle":
+        last = twin(run, passes)[-1]
+        assert (model.coef_[0].tolist(), model.intercept_[0]) == (last.weights, last.intercept)
+    return model
 
 
-def bare(model: Perceptron) -> tuple[list, float]:
-    return model.coef_[0].tolist(), model.intercept_[0]
-
-
-def after_pass(run: Run, passes: int) -> list[float]:
-    """[b, w1, w2, ...] after so many passes, the twin and the estimator agreeing."""
-    step = twin(run, passes)[-1]
-    w, b = bare(estimator(run, passes))
-    assert (step.weights, step.intercept) == (w, b)
-    return [b, *w]
-
-
-def weights_in_first_pass(run: Run) -> list:
-    """The weights after each step of the first pass, of the twin and of one-row partial fits."""
-    steps = twin(run, 1)
-    model = Perceptron(fit_intercept=run.fit_intercept, max_iter=1)
-    model.partial_fit(np.array(run.X[:1], float), run.y[:1], classes=[-1, 1])
-    model.fitted_run().state.set_weights(
-        np.array([run.weights], float), np.array([run.intercept], float)
-    )
-    for x, label, step in zip(run.X, run.y, steps, strict=True):
-        model.partial_fit(np.array([x], float), [label])
-        assert bare(model) == (step.weights, step.intercept)
-    return [tuple(step.weights) for step in steps]
+def after(run, passes):
+    """[b, w1, w2, ...] after so many passes, or at the end."""
+    model = estimator(run, passes)
+    return [model.intercept_[0], *model.coef_[0].tolist()]
 
 
 def test_signed_examples():
-    assert weights_in_first_pass(SIGNED) == [(4, 0), (3, -1), (3, -1), (1, -3)]
+    assert [s.weights for s in twin(SIGNED, 1)] == [[4, 0], [3, -1], [3, -1], [1, -3]]
     assert [s.mistakes for s in twin(SIGNED)] == [1, 1, 0, 1, 0, 0, 0, 0]
     model = estimator(SIGNED)
-    assert bare(model) == ([1, -3], 0)
     assert (model.n_iter_, model.stop_reason_) == (2, "converged")
     assert model.mistakes_.tolist() == [3, 0]
 
 
 def test_exclusive_or_cycles():
-    cycle = [(1, 1), (0, 2), (1, 1), (0, 0)]
-    assert weights_in_first_pass(XOR) == cycle
-    assert [tuple(step.weights) for step in twin(XOR, 20)] == cycle * 20
+    assert [s.weights for s in twin(XOR, 20)] == [[1, 1], [0, 2], [1, 1], [0, 0]] * 20
     model = estimator(XOR, 20)
-    assert bare(model) == ([0, 0], 0)
-    assert model.mistakes_.tolist() == [4]
+    assert (model.coef_.tolist(), model.mistakes_.tolist()) == ([[0, 0]], [4])
     assert model.stop_reason_ == "cycle"
 
 
 def test_long_run():
     assert [step.score for step in islice(twin(LONG), 5)] == [-1, -1, 14, 17, 12]
-    weights_in_first_pass(LONG)
-    assert after_pass(LONG, 1) == [-1, 1, -1]
     steps, model = twin(LONG), estimator(LONG)
     assert (steps[-1].pass_number + 1, model.n_iter_) == (232, 232)
     assert (sum(step.mistakes for step in steps), model.n_updates_) == (446, 446)
-    assert after_pass(LONG, 1000) == [-31, 12, 2]
-    assert after_pass(LONG, 231) == [-31, 12, 2]
-    assert after_pass(LONG, 230) != [-31, 12, 2]
+    assert after(LONG, 1) == [-1, 1, -1]
+    assert after(LONG, 230) != after(LONG, 231) == after(LONG, 1000) == [-31, 12, 2]
     assert model.stop_reason_ == "converged"
 
 
-def test_students():
-    for run, expected in [
-        (STUDENTS_QUARTER, [-0.75, 1.25, -0.75, -0.75, -0.75]),
-        (STUDENTS_HALF, [-1, 1.5, -0.5, -1, -1]),
-    ]:
-        weights_in_first_pass(run)
-        assert after_pass(run, 1000) == expected
-        assert estimator(run).stop_reason_ == "converged"
+@pytest.mark.parametrize(("start", "end"), [
+    ((0.25,) * 5, [-0.75, 1.25, -0.75, -0.75, -0.75]),
+    ((0, 0.5, 0.5, 0, 0), [-1, 1.5, -0.5, -1, -1]),
+])  # fmt: skip
+def test_students(start, end):
+    assert after(of("students", *start, positive="A"), 1000) == end
 
 
 def test_overlap_cycles_after_121_passes():
     updates = [[s.intercept, *s.weights] for s in twin(OVERLAP, 2) if s.mistakes]
     assert updates == [[0, 0, -2], [1, 2, -1], [0, 1, -4]]
-    weights_in_first_pass(OVERLAP)
-    assert [after_pass(OVERLAP, passes) for passes in (1, 2)] == [updates[0], updates[2]]
+    assert [after(OVERLAP, passes) for passes in (1, 2)] == [updates[0], updates[2]]
     # The weights at the start of pass p, counted from 0, are those after p passes.
-    starts = {p: after_pass(OVERLAP, p) for p in range(119, 131)}
-    steps = twin(OVERLAP, 140)[len(OVERLAP.X) - 1 :: len(OVERLAP.X)]
-    starts |= {p: [steps[p - 1].intercept, *steps[p - 1].weights] for p in range(131, 140)}
-    assert starts[130] == starts[121]
+    ends = [[s.intercept, *s.weights] for s in twin(OVERLAP, 140)][4::5]
+    starts = {p: ends[p - 1] for p in range(119, 140)}
     assert all(starts[p + 9] == starts[p] for p in range(121, 131))
     assert all(starts[p] != starts[121] for p in range(122, 130))
     assert starts[129] != starts[120]
-    model = estimator(OVERLAP, 1000)
+    model = estimator(OVERLAP)
     assert (model.stop_reason_, model.n_iter_) == ("cycle", 130)
     assert (model.cycle_.first, model.cycle_.again) == (121, 130)
     assert model.cycle_.verify(OVERLAP.X, OVERLAP.y)
 
 
-THREE = [(-2, 2, 1), (0, 3, 4), (1, 4, -2)]
-
-
 def test_one_step_of_three_classes():
-    X, y = [(-2, 3, 1)], [2]
-    step = next(native_perceptron(X, y, 3, weights=THREE, fit_intercept=False))
-    assert step.score == [11, 13, 8]
-    assert predict_native(step.score) == 1
+    X, W = [(-2, 3, 1)], [(-2, 2, 1), (0, 3, 4), (1, 4, -2)]
+    step = next(native_perceptron(X, [2], 3, weights=W, fit_intercept=False))
+    assert (step.score, predict_native(step.score)) == ([11, 13, 8], 1)
     assert step.weights == [[-2, 2, 1], [2, 0, 3], [-1, 7, -1]]
-
-    model = Perceptron(fit_intercept=False, max_iter=1)
-    model.partial_fit(np.array(X, float), [2], classes=[0, 1, 2])
-    model.fitted_run().state.set_weights(np.array(THREE, float), None)
-    assert model.decision_function(X).tolist() == [[11, 13, 8]]
-    assert model.predict(X).tolist() == [1]
+    model = Perceptron(fit_intercept=False).partial_fit(X, [2], classes=[0, 1, 2])
+    model.fitted_run().state.set_weights(np.array(W, float), None)
     assert model.partial_fit(X, [2]).coef_.tolist() == step.weights

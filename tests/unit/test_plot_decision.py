@@ -17,6 +17,7 @@ import linsep
 from linsep import KernelPerceptron, Perceptron, SoftMargin
 from linsep.plot import DecisionDisplay
 from linsep.plot.display import MOST_DOTS, colors
+from refusals import refused
 
 pytestmark = pytest.mark.compiled
 IRIS, SPECIES = load_iris(return_X_y=True)
@@ -63,6 +64,22 @@ def test_two_classes_of_many_features_are_drawn_along_their_scores():
             wanted = model.predict_proba(CELLS)[:, 1] - 0.5
             assert shown.ax_.get_xlabel() == "probability of 1, less 0.5"
         assert scores == pytest.approx(wanted, abs=1e-9)
+
+
+def test_sticks_and_other_intercepts_are_of_a_line_in_two_features():
+    model, rows = Perceptron.from_weights([3, 4], 5), [(1, 2), (-3, -1), (0, -1)]
+    shown = DecisionDisplay.from_estimator(model, rows, [1, -1, 1], margin=10, intercepts=[-5])
+    assert shown.lengths.tolist() == [0, 2, 9]
+    sticks = np.array(shown.sticks_.get_segments())
+    assert np.linalg.norm(sticks[:, 1] - sticks[:, 0], axis=1) == pytest.approx([0, 0.4, 1.8])
+    (line,) = shown.shifted_
+    assert line.get_xydata() @ [3, 4] == pytest.approx([5, 5])
+    for X, y in ((rows, None), (np.ones((3, 3)), [1, -1, 1])):
+        model = Perceptron.from_weights(np.ones(np.shape(X)[1]))
+        with refused(ValueError, "unsupported"):
+            DecisionDisplay.from_estimator(model, X, y, projections=True)
+    with refused(ValueError, "shape", option="coef_init"):
+        Perceptron.from_weights([(1, 2), (3, 4)])
 
 
 def test_a_vote_has_no_line():

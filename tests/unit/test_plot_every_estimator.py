@@ -50,7 +50,8 @@ ACCEPTED = {
     "ConvergenceDisplay": {"perceptron", "vote"},
     "MarginDisplay": LINEAR - {"bayes"},
     "GapDisplay": set(MARGINS),
-    "CoefficientDisplay": {"logistic", "linear", "scw"},
+    "CoefficientDisplay": LINEAR - {"bayes"} | {"linear"},
+    "NeuronDisplay": LINEAR - {"bayes"},
     "WeightImageDisplay": LINEAR - {"bayes"},
     "RegressionDisplay": {"linear"},
     "AssumptionsDisplay": {"linear"},
@@ -72,7 +73,7 @@ def drawn(kind, model, X, y):
     of, how = getattr(plot, kind).from_estimator, {}
     if kind == "WeightImageDisplay":
         how = {"shape": (1, X.shape[1])}
-    rowless = kind in ("LearningCurveDisplay", "GapDisplay", "CoefficientDisplay") or how
+    rowless = kind.split("D")[0] in ("LearningCurve", "Gap", "Coefficient", "Neuron") or how
     return of(model, **how) if rowless else of(model, X, y)
 
 

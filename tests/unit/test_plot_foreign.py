@@ -67,9 +67,11 @@ KINDS = {
 #: which of these each picture accepts
 DRAWN = {
     "AugmentationDisplay": ["RidgeClassifier"],
-    "MarginDisplay": ["RidgeClassifier", "LogisticRegression"],
+    **dict.fromkeys(
+        ("MarginDisplay", "CoefficientDisplay", "NeuronDisplay", "WeightImageDisplay"),
+        ("RidgeClassifier", "LogisticRegression"),
+    ),
     "ReliabilityDisplay": list(KINDS.keys() - {"RidgeClassifier", "SVC"}),
-    "WeightImageDisplay": ["RidgeClassifier", "LogisticRegression"],
     "ThresholdDisplay": [kind for kind, k in KINDS.items() if k == 2],
     "ConfusionDisplay": list(KINDS),
     "GainDisplay": list(KINDS),
@@ -83,7 +85,7 @@ def test_other_pictures_are_drawn_or_refused():
     kinds = [name for name in dir(plot) if hasattr(getattr(plot, name), "from_estimator")]
     for name in sorted(set(kinds) - {"DecisionDisplay"}):
         draw = getattr(plot, name).from_estimator
-        rowless = name in ("WeightImageDisplay", "CoefficientDisplay", "LearningCurveDisplay")
+        rowless = name.split("D")[0] in ("WeightImage", "Coefficient", "Neuron", "LearningCurve")
         drawn = []
         for kind, k in KINDS.items():
             model, X, y = learned(kind, k)

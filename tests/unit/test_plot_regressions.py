@@ -6,7 +6,7 @@ import statsmodels.api as sm
 from scipy.stats import probplot
 from sklearn.datasets import load_iris
 
-from linsep import LinearRegression, LogisticRegression, Perceptron, descent
+from linsep import LinearRegression, LogisticRegression, descent
 from linsep.plot import AssumptionsDisplay, CoefficientDisplay, DescentDisplay, RegressionDisplay
 from linsep.plot.regression import log_odds, smooth
 from refusals import refused
@@ -94,6 +94,11 @@ def test_a_descent_is_drawn_on_its_function():
     x, y = np.meshgrid(*shown.grid)
     assert shown.values == pytest.approx(x**2 + y**2)
     assert len(shown.legend_.get_texts()) == 2
+    shown = DescentDisplay.from_descent(two, J, view=([-4, -4], [4, 4]), surface=True)
+    assert np.array_equal(np.ravel(shown.ends_[0].get_data_3d()), [*two.x, two.value])
+    assert [axis[[0, -1]].tolist() for axis in shown.grid] == [[-4, 4], [-4, 4]]
+    with refused(ValueError, "unsupported"):
+        DescentDisplay.from_descent(one, J, surface=True)
     three = descent.minimize(J, np.ones(3), lambda x: 2 * x, trace=True)
     for untraced in (three, descent.minimize(J, [1.0], lambda x: 2 * x, trace=False)):
         with refused(ValueError, "unsupported"):
@@ -180,8 +185,6 @@ def test_what_cannot_be_drawn_is_one_sentence():
     for display in (AssumptionsDisplay, RegressionDisplay):
         with refused(ValueError, "unsupported"):
             display.from_estimator(other, X, Y)
-    with refused(ValueError, "unsupported"):
-        CoefficientDisplay.from_estimator(Perceptron().fit(X, Y > 13))
 
 
 SPECTOR = sm.datasets.spector.load_pandas()

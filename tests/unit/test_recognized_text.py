@@ -11,7 +11,6 @@ from linsep.sources.formats import format_of
 from refusals import refused
 
 SVM = "+1 1:0.5 3:2\n-1 2:1\n+1 3:1\n-1 1:1\n"
-VW = "1 |f red:0.5 small\n-1 2.5 'tag|f blue\n1 |f red\n-1 |f blue small\n"
 #: text, and its format: None where it may be something else
 LOOKS = {
     "svmlight": (SVM, "svmlight"),
@@ -19,8 +18,7 @@ LOOKS = {
     "svmlight with a mark": ("\ufeff" + SVM, "svmlight"),
     "rows of zeros among others": ("+1\n-1 2:1\n", "svmlight"),
     "pairs without labels": ("1:0.5 3:2\n2:1\n", "svmlight"),
-    "Vowpal Wabbit": (VW, "vw"),
-    "tags": ("1 1.0 'a|f x\n0 'b|g y:2\n", "vw"),
+    "Vowpal Wabbit": ("1 |f red:0.5 small\n-1 2.5 'tag|f blue\n", None),
     "numbers alone": ("1\n0\n1\n", None),
     "a table between bars": ("a|b|y\n1|2|0\n", None),
     "commas": ("a,b,y\n1,2,0\n", None),
@@ -43,15 +41,10 @@ def test_first_lines_tell_the_format(tmp_path, name):
                 format_of(path)
 
 
-@pytest.mark.parametrize("text", [SVM, VW])
-def test_commands_say_how_files_are_read_unless_they_are_told(tmp_path, monkeypatch, text):
-    (tmp_path / "rows.dat").write_text(text)
-    fitted = here("fit", "rows.dat", "--model", "m.linsep", cwd=tmp_path)
-    assert (fitted.returncode, fitted.stderr.count("\n")) == (0, 1)
-    assert here("predict", "m.linsep", "rows.dat", cwd=tmp_path).stderr == fitted.stderr
-    how = ("--format", "vw" if "|" in text else "svmlight")
-    assert here("fit", "rows.dat", *how, cwd=tmp_path).stderr == ""
-    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
+def test_commands_read_standard_input_as_files(tmp_path, monkeypatch):
+    (tmp_path / "rows.dat").write_text(SVM)
+    fitted = here("fit", "rows.dat", cwd=tmp_path)
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(SVM.encode())))
     fed = here("fit", "-", cwd=tmp_path)
     assert fed.stdout.splitlines()[0] == fitted.stdout.splitlines()[0]
 

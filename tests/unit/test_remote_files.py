@@ -153,7 +153,7 @@ def test_addresses_of_no_rows(serve, monkeypatch):
     ):  # fmt: skip
         with refused(DataError, code):
             source_of(address.format(server.url))
-    with refused(DataError, "unsupported"):
+    with refused(DataError, "not-a-file"):
         source_of(f"{server.url}/x.csv", format="folder")
     monkeypatch.setitem(sys.modules, "s3fs", None)
     with refused(DataError, "missing-package"):

@@ -11,11 +11,13 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
+from sklearn.datasets import load_iris
 from sklearn.linear_model import Perceptron as PeerPerceptron
 
 from command_line import assert_refused, here
 from documents import ROOT
 from linsep import (
+    KernelPerceptron,
     MarginPerceptron,
     Perceptron,
     Winnow,
@@ -164,12 +166,24 @@ def test_what_cannot_be_traced_is_refused():
         (P, {"feature_names": "abc"}, "shape", "feature_names"),
         (P, {"coef_init": [1, 2, 3]}, "shape", "coef_init"),
         (Perceptron(fit_intercept=False), {"intercept_init": 1}, "conflict", "intercept_init"),
+        (KernelPerceptron(), {"rounds": 3}, "unsupported", None),
     ):
         with refused(ValueError, code, option=option):
             trace(model, X, y, **how)
     wide = sp.csr_matrix(([1.0], ([0], [3_000_000])), shape=(2, 3_000_001))
     with refused(ValueError, "too-large"):
         trace(P, wide, [0, 1])
+
+
+def test_a_kernel_is_traced_as_it_is_fitted():
+    X, y = load_iris(return_X_y=True)
+    for multiclass in ("native", "ovr", "ovo"):
+        model = KernelPerceptron(multiclass=multiclass, max_iter=3).fit(X[::6], y[::6])
+        run = trace(KernelPerceptron(multiclass=multiclass, max_iter=3), X[::6], y[::6])
+        assert np.array(run[-1].weights)[:, 1 + model.support_] == pytest.approx(model.dual_coef_)
+        assert sum(step.mistakes for step in run) == model.mistakes_.sum()
+    with refused(ValueError, "unsupported"):
+        run.plot()
 
 
 @pytest.fixture

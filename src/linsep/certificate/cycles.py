@@ -278,15 +278,18 @@ def whole_rows(
     return rows
 
 
-def replay(cycle: Cycle, rows: list[WholeRow], over: Any = iter) -> tuple[list[list[int]], int]:
+def replay(
+    cycle: Cycle, rows: list[WholeRow], over: Any = iter, seen: Any = None
+) -> tuple[list[list[int]], int]:
     """Replay the passes of a cycle; return the final weights (or scores) and the mistakes.
 
-    ``over`` wraps the loop over the rows, and may raise to end it.
+    ``over`` wraps the loop over the rows, and may raise to end it; the pass and the weights after
+    each update are added to ``seen``.
     """
     vectors, mistakes = cycle.vectors(), 0
     constant = [(-1, cycle.base**cycle.power)] * cycle.fit_intercept
     every = [([*entries, *constant], code) for entries, code in rows]
-    for _ in range(cycle.passes):
+    for number in range(cycle.passes):
         waiting = []  # updates that are not yet made
         for i, (entries, code) in enumerate(over(every)):
             scores = [v[i] if cycle.gram else sum(x * v[j] for j, x in entries) for v in vectors]
@@ -297,6 +300,8 @@ def replay(cycle: Cycle, rows: list[WholeRow], over: Any = iter) -> tuple[list[l
                 for added, k, step in waiting:
                     for j, x in added:
                         vectors[k][j] += step * x
+                if waiting and seen is not None:
+                    seen.append((number, [list(vector) for vector in vectors]))
                 waiting.clear()
     return vectors, mistakes
 

@@ -169,8 +169,8 @@ def _on_one_hold_out(
 ) -> Tuned:  # fmt: skip
     learner = names[0]
     if len(names) > 1 or not {*names} <= LINEAR.keys() or not grid:
-        usual = f"{', '.join(LINEAR)}, and a grid, such as the values of a parameter"
-        raise ParameterError(f"Without cv, name one learner of {usual}.", option="learner")
+        told = f"Without cv, name one learner of {', '.join(LINEAR)}, and a grid of values."
+        raise ParameterError(told, option="learner")
     values_of, models = grids_of(grid, {learner: given})[learner], []
     for values in combinations(values_of):
         own = given | values | {"early_stopping": True}

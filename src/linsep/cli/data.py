@@ -173,7 +173,7 @@ def split(
         in_order=in_order, reading=ReadingOptions.among(files),
     )  # fmt: skip
     written = (written_whole(out, force=force) for out in outs)
-    with output.finishing(*written) as files_out, output.watching(parts), ExitStack() as streams:  # type: ignore[arg-type]
+    with output.finishing(*written) as files_out, output.watching(parts), ExitStack() as streams:
         compressed = [_compressed(file, outs[0]) for file in files_out]
         parts.write([streams.enter_context(file) for file in compressed])
     told = [*zip(PARTS, outs, parts.rows, strict=False)]

@@ -162,18 +162,17 @@ def note(message: str, kind: str = "") -> None:
 
 
 @contextmanager
-def noting_warnings(once: bool = False) -> Iterator[None]:
-    """Print each warning of the block in one line; with ``once``, at once and only once."""
+def noting_warnings() -> Iterator[None]:
+    """Print each warning of the block in one line, at once and only once."""
     told: set[str] = set()
     with warnings.catch_warnings():
         shown = warnings.showwarning
-        if once:
-            warnings.simplefilter("always", UserWarning)
+        warnings.simplefilter("always", UserWarning)
 
         def show(message: Any, *about: Any, **more: Any) -> None:
             if not isinstance(message, UserWarning):
                 shown(message, *about, **more)
-            elif not once or str(message) not in told:
+            elif str(message) not in told:
                 told.add(str(message))
                 refusal = getattr(message, "refusal", None)
                 hints = lambda hint: hint.render(in_options)  # noqa: E731

@@ -11,17 +11,7 @@ from linsep.catalog import ESTIMATORS, OF_TEXT, USUAL_LEARNER
 from linsep.cli import options
 from linsep.cli.learner_options import LearningCommand
 from linsep.cli.options import Option, choice, command, typed
-from linsep.errors import CheckpointError, ParameterError
-
-
-def _rule(text: Any) -> Any:
-    from linsep.estimators.thresholds import Rule
-
-    try:
-        return Rule.of(text)
-    except ParameterError as problem:
-        raise click.BadParameter(str(problem).removeprefix("threshold ")) from None
-
+from linsep.errors import CheckpointError
 
 _learner, _checkpoints, _cluster = (
     partial(Option, section=name) for name in ("Learner", "Checkpoints", "Cluster")
@@ -70,7 +60,7 @@ def _stored(args: list[str]) -> list[str]:
         needs=["calibrate"],
     ),
     Option(
-        "--threshold", typed(_rule, "RULE"),
+        "--threshold", "RULE",
         "From where on the positive of two classes is predicted: recall=0.9, precision=0.8, "
         "cost=10:1 (a missed positive : a false alarm), f1 or balanced_accuracy on the rows of "
         "--calibrate, else in the folds of --cv (5); or a number, of the probability or the score.",
@@ -87,7 +77,7 @@ def _stored(args: list[str]) -> list[str]:
         "--cluster-by", "COLUMN", "Column of clusters for --covariance CR1, not a feature.",
         excludes=["group"],
     ),
-    options.FIT_COLUMNS, options.FOLDS,
+    options.FIT_COLUMNS, *options.FOLDS,
     _cluster(
         "--dask", "ADDRESS",
         "Train on this Dask cluster, such as tcp://10.0.0.1:8786, whose workers read DATA under "

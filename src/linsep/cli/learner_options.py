@@ -142,10 +142,6 @@ def make_learner(command: str, name: str, given: dict[str, Any], **others: Any) 
     asked = given.keys() | {n for n, v in others.items() if v is not None} - {"random_state"}
     for option in sorted(asked - own.keys() - takes.keys()):
         raise not_of(name, option)
-    for option, value in given.items():
-        if not own[option].accepts(value):
-            told = f"{flag_of(option)} must be {own[option].typed}."
-            raise ParameterError(told, option=option, value=value)
     common = {option: value for option, value in others.items() if option in takes}
     return make_estimator(name, given | common, DEFAULTS[command])
 

@@ -196,7 +196,5 @@ def compare(
 
     Example: linsep compare few.linsep more.linsep
     """
-    if len(models) < 2:
-        raise click.BadParameter("give two or more models, the smallest first.", param_hint="MODEL")
     found = linsep.compare(*map(model_files.load, models), names=list(map(str, models)))
     output.tell(found, as_json)

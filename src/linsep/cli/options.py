@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from functools import cache, partial
-from inspect import signature
+from inspect import cleandoc, signature
 from math import isfinite
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -219,7 +219,7 @@ def _opened_data(given: dict[str, Any]) -> Iterator[None]:
                 given[name] = [str(path) if item == "-" else item for item in given[name]]
             if "no_cache" in given:
                 given["no_cache"] = True  # its rows are never read again
-            if given["format"] is None and formats.format_by_content(path) is None:
+            if given["format"] is None and not formats.is_svmlight(path):
                 flag = "--data-format" if "written" in given else "--format"
                 raise click.BadParameter(f"The format of - cannot be inferred: add {flag}.")
         yield
@@ -256,7 +256,7 @@ def command(*parameters: Any, cls: Callable[..., Command] = Command) -> Callable
         params = [p for one in declared for p in (one.options if one in gathered else (one,))]
         return cls(
             function.__name__, params=[*params, HELP_ALL], callback=run,
-            help=function.__doc__,
+            help=cleandoc(function.__doc__ or "").replace("Example:", "\b\nExample:"),  # one line
             context_settings={"help_option_names": ["-h", "--help"], "show_default": True},
         )  # fmt: skip
 
@@ -616,16 +616,7 @@ FIT_INTERCEPT: Any = Option(
 _Validation = partial(Option, section="Validation")
 
 
-def _folds(given: dict[str, Any]) -> Any:
-    if given["cv"] is None:
-        return None
-    from linsep.cross_validation import Folds
-
-    seed = click.get_current_context().params["random_state"]
-    return Folds(given["cv"], given["repeats"] or 1, given["by_time"], random_state=seed)
-
-
-FOLDS = Gathered("folds", (
+FOLDS = (
     _Validation("--cv", number(at_least=2), "Number of folds of cross-validation."),
     _Validation(
         "--repeats", number(at_least=1), "Number of divisions into folds.  [default: 1]",
@@ -634,4 +625,4 @@ FOLDS = Gathered("folds", (
     _Validation(
         "--by-time", None, "Rows are in time order: predict from earlier ones.", needs=["cv"],
     ),
-), _folds)  # fmt: skip
+)  # fmt: skip

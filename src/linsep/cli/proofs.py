@@ -256,8 +256,6 @@ def bounds(
 
     Example: linsep bounds train.csv --target species --gamma 0.1
     """
-    if majority > (literals or 1):
-        raise click.BadParameter(f"--majority {majority} needs --literals {majority} or more.")
     line, width, margins = None, None, {}
     if model is None:
         fit_intercept = _has_intercept(how, fit_intercept)

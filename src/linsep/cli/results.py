@@ -51,10 +51,10 @@ class Inspection(output.Result):
         kernel = found.get("kernel")
         units = f"{'the kernel takes' if kernel else 'weights are in'} these units"
         said = f"{given}; other learner options" if given else "learner options"
-        table = "`linsep summary` shows the table of estimates"
+        table = "`linsep summary` shows their table"
         yield from output.pairs([
             *report.about_pairs(self._model, found, units),
-            ("table", table * is_regression(self._model)),
+            ("estimates", table * is_regression(self._model)),
             ("options", f"{said} at their defaults"),
             *[("weights", f"{one['machine']}: {counted(one['nonzero'], 'nonzero weight')}, "
                f"norm {one['norm']:.4g}") for one in machines if not machines[1:]],
@@ -222,7 +222,7 @@ def explain(
     >>> sum(term["contribution"] for term in found.terms) == found.score
     True
     """
-    fitted = _model(model, showing.without_weights)
+    fitted = _model(model, _without_terms)
     recipe = getattr(fitted, "recipe_", {})
     source: Any = model[0].table(data) if isinstance(model, TablePipeline) else data
     if _are_files(source) or (is_frame(source) and recipe.get("format") == "table"):
@@ -247,6 +247,11 @@ def explain(
         return Explanation(_model=fitted, _top=top, **found)
     why = f"{source.name} has {counted(end, 'row')}, so there is no row {row + 1:,}."
     raise DataError(why, code="out-of-range", path=source.name, row=row + 1)
+
+
+def _without_terms(model: Any) -> str | None:
+    why = showing.without_weights(model)
+    return why and f"{why}: its scores are not sums of one term per feature"
 
 
 def effects(

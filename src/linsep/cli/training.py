@@ -15,7 +15,7 @@ from linsep._system.interrupts import interrupts_allowed, interrupts_deferred
 from linsep.catalog import REGRESSIONS, USUAL_LEARNER
 from linsep.checkpoints.saving import Checkpoint
 from linsep.cli import learner_options as learners, report
-from linsep.cli.errors import NAME, interrupted_code, note, noting_warnings
+from linsep.cli.errors import NAME, interrupted_code, note
 from linsep.cli.options import FILES, as_typed
 from linsep.cli.output import check_outputs, tell, watching
 from linsep.cli.predict import score_source
@@ -23,6 +23,7 @@ from linsep.cli.reading import Reading, lacks
 from linsep.compiled import WORK
 from linsep.errors import DataError, LinsepError
 from linsep.estimators.labels import has_offset
+from linsep.estimators.thresholds import Rule
 from linsep.inference.robust import CLUSTERED
 from linsep.scoring import gaps_of
 from linsep.sources.remote.address import is_remote, normal, shown
@@ -46,6 +47,12 @@ class Training(SimpleNamespace):
         self.error: LinsepError | None = None
         self.whole: Any = None
         self.calibrated: dict[str, Any] | None = None
+        self.folds: Any = None
+        if self.cv is not None:
+            from linsep.cross_validation import Folds
+
+            seed = self.random_state
+            self.folds = Folds(self.cv, self.repeats or 1, self.by_time, random_state=seed)
         if self.continued:
             return self.go_on()
         if self.checkpoint is not None:
@@ -53,7 +60,8 @@ class Training(SimpleNamespace):
         first, group = self.learner or USUAL_LEARNER, self.columns["group"]
         self.reader = Reading(self.reading, group)
         self.given = fitting.with_intercept(first, self.reading["formula"], self.parameters)
-        self.rule = fitting.decision_rule(self.threshold, first, self.given)
+        rule = None if self.threshold is None else Rule.of(self.threshold)
+        self.rule = fitting.decision_rule(rule, first, self.given)
         if self.cluster_by is not None and self.given.get("covariance") != CLUSTERED:
             raise click.BadParameter(f"--cluster-by needs --covariance {CLUSTERED}.")
         if self.calibrate and first in REGRESSIONS:
@@ -134,10 +142,7 @@ class Training(SimpleNamespace):
             why = "needs a file: standard input cannot be read again"
         if why:
             raise click.BadParameter(f"--checkpoint {why}.")
-        try:
-            saved = Checkpoint(self.checkpoint, self.every or "60s", keep=True)
-        except ValueError as problem:
-            raise click.BadParameter(str(problem).replace("every=", "--every ")) from None
+        saved = Checkpoint(self.checkpoint, self.every or "60s", keep=True)
         saved.command = {"folder": os.getcwd(), "arguments": self.typed}
         saved.on_resume = lambda place: note(f"resuming from {self.checkpoint}: {place}.")
         return saved
@@ -147,7 +152,7 @@ class Training(SimpleNamespace):
         estimator = self.estimator
         arguments = start | ({} if self.saved is None else {"checkpoint": self.saved})
         try:
-            with watching(self.source, estimator), noting_warnings(once=True):
+            with watching(self.source, estimator):
                 if self.continued:
                     for batch in self.source.batches():
                         estimator.partial_fit(batch)

@@ -10,7 +10,7 @@ import linsep
 from linsep import model_files
 from linsep.catalog import ESTIMATORS, REGRESSIONS, USUAL_LEARNER, is_scaled
 from linsep.cli import learner_options as learners, options, output
-from linsep.cli.errors import in_options, noting_warnings
+from linsep.cli.errors import in_options
 from linsep.cli.options import Option, as_typed, choice, command
 from linsep.cli.predict import score_source
 from linsep.cli.reading import Reading
@@ -41,7 +41,7 @@ NOT_OF_FIT = {
         section="Learner", many=True,
     ),
     options.AS_JSON, options.RANDOM_STATE, options.CLASS_WEIGHT, options.REFERENCE,
-    options.COLUMNS, *options.FOLDS.options,
+    options.COLUMNS, *options.FOLDS,
     Option(
         "--metric", "NAME",
         "Metric to compare by, such as log_loss.  [default: accuracy, or r2 for regressions]",
@@ -70,13 +70,12 @@ def tune(**given: Any) -> None:
     common = learners.common_parameters(
         source, given["class_weight"], given["reference"], given["random_state"]
     )
-    with noting_warnings(once=True):
-        found = linsep.tune(
-            source, learner=names, grid=learners.parsed_grid(given["grid"] or ()), cv=given["cv"],
-            repeats=given["repeats"] or 1, by_time=given["by_time"], metric=given["metric"],
-            one_se=given["one_se"], refit=bool(model or test), formula=formula,
-            **common, **given["parameters"],
-        )  # fmt: skip
+    found = linsep.tune(
+        source, learner=names, grid=learners.parsed_grid(given["grid"] or ()), cv=given["cv"],
+        repeats=given["repeats"] or 1, by_time=given["by_time"], metric=given["metric"],
+        one_se=given["one_se"], refit=bool(model or test), formula=formula,
+        **common, **given["parameters"],
+    )  # fmt: skip
     fit = _fit_command(found, source, data, given["columns"]["group"])
     if model is not None:
         model_files.save(found.fitted, model, force=given["force"])

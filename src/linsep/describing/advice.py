@@ -6,7 +6,7 @@ from typing import Any
 
 from linsep.catalog import OF_TEXT
 from linsep.describing.tables import USABLE
-from linsep.sources.remote.address import shown
+from linsep.sources.remote import shown
 from linsep.sources.tables.columns import is_row_label
 
 #: options that name columns or values

@@ -18,12 +18,11 @@ from linsep.fitting import like_texts
 from linsep.separability.data import Data, data_of
 from linsep.separability.deciding import decide
 from linsep.separability.time_limit import Task
-from linsep.sources.base import Source, is_frame
+from linsep.sources import Source, open_source
+from linsep.sources.base import is_frame
 from linsep.sources.formats import LABEL, format_of
-from linsep.sources.opening import find_files, kind_of, names_in, of_kind, open_source
-from linsep.sources.tables.files import check_separated, open_tables
-from linsep.sources.tables.frames import to_arrow
-from linsep.sources.tables.reading_options import ReadingOptions
+from linsep.sources.opening import find_files, kind_of, names_in, of_kind
+from linsep.sources.tables import ReadingOptions, check_separated, open_tables, to_arrow
 
 #: what makes the sample for the test, the number of rows with a label, and columns left out
 Sample = tuple[Callable[[], Data], int, list[str]]

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from linsep.describing.describing import Description
-from linsep.estimators.labels import label_text, plain_labels
+from linsep.estimators import label_text, plain_labels
 from linsep.layout import pair_lines, table_lines
 from linsep.words import counted, percent, size_text
 

@@ -11,26 +11,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from linsep.errors import DataError, Hint
-from linsep.sources.tables.columns import (
-    check_target,
-    column_types,
-    columns_of,
-    first_rows,
-    no_feature,
-    spelled,
-    text_refusal,
-)
-from linsep.sources.tables.files import FilesInOrder, kinds_in, rechunked
-from linsep.sources.tables.spellings import NO_NUMBER, PLAIN, Spelling, converted
-from linsep.sources.tables.table_file import (
-    Place,
-    TableFile,
-    as_text,
-    numbers_in,
-    plain_values,
-    rows_at_once,
-    text_codes,
-)
+from linsep.sources import tables
+from linsep.sources.tables.columns import check_target, spelled, text_refusal
+from linsep.sources.tables.spellings import Spelling
+from linsep.sources.tables.table_file import Place, as_text, plain_values
 from linsep.validation.checks import EXACT
 
 #: kinds of columns that can be features
@@ -59,7 +43,7 @@ class Column:
     def add(self, table: pa.Table, place: Place) -> None:
         """Add the rows of a table."""
         column = as_text(table.column(self.name))
-        codes, values = text_codes(column, self.name, place)
+        codes, values = tables.text_codes(column, self.name, place)
         self._missing += column.null_count
         self._filled += len(column) - column.null_count
         self._count(values, np.bincount(codes[codes >= 0], minlength=len(values)))
@@ -94,7 +78,7 @@ class Column:
             "counts": self._counts,
             "constant": values == 1 and not self._missing,
             "words": 1 + self._spaces / filled if filled else 0.0,
-            "marks": [mark for mark in NO_NUMBER if mark and mark in (self._counts or ())],
+            "marks": [mark for mark in tables.NO_NUMBER if mark and mark in (self._counts or ())],
             "refused": error is not None or various,
             "invalid": str(error).split(", but ")[0] if odd else None,
             "read_with": ways[0] if ways else {},
@@ -111,7 +95,7 @@ class NumberColumn(Column):
     @np.errstate(over="ignore", invalid="ignore")
     def add(self, table: pa.Table, place: Place) -> None:
         """Add the rows of a table."""
-        X = numbers_in(table, self.name) + 0.0  # zeros have one sign
+        X = tables.numbers_in(table, self.name) + 0.0  # zeros have one sign
         known = X[~np.isnan(X)]
         numbers = known[np.isfinite(known)]
         self._missing += X.size - known.size
@@ -172,13 +156,15 @@ class SpreadSample:
         return self._join([*self._parts])
 
 
-class TableDescription(FilesInOrder):
+class TableDescription(tables.FilesInOrder):
     """Reads the files of a table once; ``sample`` is every k-th row, or all rows if they are few.
 
     ``target`` is the name of the label column, or None, and ``spelling`` how numbers are written.
     """
 
-    def __init__(self, files: list[TableFile], target: str | None, spelling: Spelling = PLAIN):
+    def __init__(
+        self, files: list[tables.TableFile], target: str | None, spelling: Spelling = tables.PLAIN
+    ):
         super().__init__(files)
         self._spelling, self._units = spelling, dict[str, tuple[str, str]]()
         self.target, self.kind = target, "table"
@@ -186,11 +172,11 @@ class TableDescription(FilesInOrder):
 
     def describe(self) -> dict[str, Any]:
         """Return the descriptions of the columns; DataError if the files cannot be read."""
-        first, head = first_rows(self._files)
+        first, head = tables.first_rows(self._files)
         if self.target is not None:
             check_target(first.path, first.columns(), self.target)
-        types, each = column_types(self._files), dict[str, Column]()
-        columns, others = columns_of(types)
+        types, each = tables.column_types(self._files), dict[str, Column]()
+        columns, others = tables.columns_of(types)
         for name, kind in types.items():
             most = MOST_LABELS if name == self.target else MOST_VALUES
             if spelled(first, name, kind, head.column(name), self._spelling):
@@ -203,17 +189,19 @@ class TableDescription(FilesInOrder):
                 what = "date"
             undecoded = pa.types.is_binary(kind) and not first.typed
             if undecoded or (name == self.target and what not in USABLE):
-                raise no_feature(first, name, kind, "label column", "label-type")
+                raise tables.no_feature(first, name, kind, "label column", "label-type")
             each[name] = OF_KIND.get(what, Column)(name, what, most, error)
         columns.exclude, rows = list(others), 0
         for file in self.each_file():
-            kinds, start = kinds_in(file, columns, False, first.path), 0
+            kinds, start = tables.kinds_in(file, columns, False, first.path), 0
             dates = [name for name in file.columns() if each[name].kind == "date"]
             kinds |= dict.fromkeys(dates, "text")
-            at_once = rows_at_once(len(kinds), 1 << 19, 1 << 21)
-            for stored in rechunked(file.chunks(kinds), at_once):
+            at_once = tables.rows_at_once(len(kinds), 1 << 19, 1 << 21)
+            for stored in tables.rechunked(file.chunks(kinds), at_once):
                 place = file.places_from(start)
-                table = converted(stored, columns.converted, self._spelling, place, self._units)
+                table = tables.converted(
+                    stored, columns.converted, self._spelling, place, self._units
+                )
                 for name in table.column_names:
                     each[name].add(table, place)
                 self.sample.add(table, table.num_rows)

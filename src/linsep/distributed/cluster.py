@@ -22,9 +22,9 @@ from uuid import uuid4
 from weakref import WeakKeyDictionary
 
 import linsep
-from linsep._system.interrupts import interruption_point
+from linsep._system import interruption_point
 from linsep.errors import DataError, LinsepError, ParameterError
-from linsep.sources.remote.address import shown
+from linsep.sources.remote import shown
 
 try:
     import dask

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from linsep._system.interrupts import interrupts_allowed, interrupts_deferred
+from linsep import GaussianNaiveBayes, LinearRegression, LogisticRegression
+from linsep._system import interrupts_allowed, interrupts_deferred
 from linsep.distributed.cluster import Cluster, client_given
 from linsep.distributed.collections import is_collection, rows_of_collections
 from linsep.distributed.online import fit_online
@@ -17,12 +18,9 @@ from linsep.errors import ParameterError
 from linsep.estimators.frames import describe
 from linsep.inference.robust import CLUSTERED, check_clusters, refuse_excluded, refuse_weights
 from linsep.learners.mixing import MixingName, refuse_unmixable
-from linsep.linear.estimator import LinearRegression
-from linsep.logistic.estimator import LogisticRegression
 from linsep.logistic.task import refuse_together
-from linsep.naive_bayes import GaussianNaiveBayes
 from linsep.parameters import check_parameters
-from linsep.sources.base import Source
+from linsep.sources import Source
 
 #: what is fitted as on one machine, and how: to described rows of a source or Dask collections
 REGRESSIONS: dict[type, Callable[[Any, ShardedRows, Any, Any], None]] = {

@@ -11,7 +11,7 @@ from itertools import accumulate, pairwise
 from operator import itemgetter
 from typing import Any
 
-from linsep._system.threads import one_blas_thread
+from linsep._system import one_blas_thread
 from linsep.batches import Batch
 from linsep.distributed.rows import ShardedRows
 from linsep.lanes import Add, Lanes, Tree, Work, alike, in_lanes, in_tree, merged

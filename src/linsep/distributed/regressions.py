@@ -15,7 +15,7 @@ from linsep.estimators import labels
 from linsep.linear import estimator as linear
 from linsep.logistic.estimator import fit_task
 from linsep.logistic.task import FittedClasses, Task, order_of, with_head
-from linsep.sources.base import Source
+from linsep.sources import Source
 from linsep.validation.checks import tidy
 
 

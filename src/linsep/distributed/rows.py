@@ -14,8 +14,7 @@ from linsep.distributed.shards import Reading, ShardRows, read_shard, shards_of
 from linsep.errors import NoRows
 from linsep.lanes import lane_rows, no_weight
 from linsep.rows.source_stream import LabelBook
-from linsep.sources.arrays import ArraySource
-from linsep.sources.base import Source
+from linsep.sources import ArraySource, Source
 from linsep.sources.tables.files import all_dropped
 
 

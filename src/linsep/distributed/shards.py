@@ -17,15 +17,13 @@ import pyarrow.parquet as pq
 import scipy.sparse as sp
 from fsspec.utils import read_block
 
-from linsep._system.files import scratch_folder
+from linsep._system import scratch_folder
 from linsep.batches import Batch, joined
 from linsep.errors import DataError, LinsepError, NoRows
-from linsep.sources.base import Source
+from linsep.sources import Source, TableSource, open_source
 from linsep.sources.formats import codec_of, format_of
-from linsep.sources.opening import open_source
-from linsep.sources.remote.file import RemoteFile
-from linsep.sources.tables.reading_options import ReadingOptions
-from linsep.sources.tables.table import TableSource
+from linsep.sources.remote import RemoteFile
+from linsep.sources.tables import ReadingOptions
 
 #: bytes of a shard by default: of text as it is, of Parquet without compression
 SHARD_BYTES = 64 << 20

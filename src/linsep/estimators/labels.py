@@ -10,7 +10,7 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
 from linsep.batches import NO_IMPORTANCE, check_summable
-from linsep.errors import DataError, FeatureOverflow, NoRows, hint, warn_caller
+from linsep.errors import DataError, FeatureOverflow, NoRows, hint, refuse, warn_caller
 from linsep.parameters import fitted_parameter
 from linsep.sources.base import Source
 from linsep.validation import checks
@@ -65,9 +65,8 @@ def known_codes(classes: Any, y: np.ndarray, source: Any = None, first: int = 0)
 
 
 def label_a_row(estimator: Any, y: Any, n_rows: int) -> np.ndarray:
-    if y is None:
-        why = "requires y to be passed, but the target y is None."
-        raise DataError(f"This {type(estimator).__name__} {why}", code="no-labels")
+    why = f"This {type(estimator).__name__} requires y to be passed, but the target y is None."
+    refuse(DataError, (y is None, why, "no-labels", None))
     if (y := checks.labels_of(y)).shape[0] != n_rows:
         raise DataError(f"X has {n_rows} rows, but y {len(y)} labels.", code="shape", option="y")
     return y
@@ -126,8 +125,7 @@ def features_named(model: Any) -> Iterator[None]:
     try:
         yield
     except FeatureOverflow as problem:
-        feature = f"Feature {feature_names(model)[problem.column]!r}"
-        raise FeatureOverflow(problem.column, feature) from None
+        raise FeatureOverflow(problem.column, feature_names(model)[problem.column]) from None
 
 
 def check_two_classes(classes: np.ndarray, where: str = "y") -> None:
@@ -211,9 +209,9 @@ def labeled(model: Any, y: np.ndarray, sample_weight: Any) -> tuple[np.ndarray, 
     classes, codes = encode(y)
     weights = check_sample_weight(sample_weight, len(y))
     weights = importance(model.class_weight, classes, codes, weights)
-    if weights.size and not weights.any():
-        raise NoRows("No row is left for training: all rows have weight 0.")
     if weights.size:
+        if not weights.any():
+            raise NoRows("No row is left for training: all rows have weight 0.")
         warn_of_weightless(classes, np.bincount(codes, weights, classes.size))
     return classes, codes_given(model, classes, codes), weights
 
@@ -242,8 +240,7 @@ def note_of_offset(model: Any, what: str) -> list[str]:
 
 
 def refuse_offset(wrong: bool, why: str, code: str = "unsupported") -> None:
-    if wrong:
-        raise DataError(f"{why}: omit offset.", code=code, option="offset")
+    refuse(DataError, (wrong, f"{why}: omit offset.", code, "offset"))
 
 
 def unknown_offsets(name: str) -> DataError:

@@ -211,8 +211,9 @@ def sides_of(model: Any) -> list[tuple[str, str]]:
         several = getattr(model, "targets_", None)
         return [(name, "") for name in several or [labels.target_name(model) or "y"]]
     names, linear = [labels.label_text(x) for x in model.classes_.tolist()], linear_of(model)
-    if getattr(linear, "reference_", None) is not None:
-        reference = labels.label_text(linear.reference_)
+    known = getattr(linear, "reference_", model.classes_[0] if len(names) == 2 else None)
+    if known is not None:
+        reference = labels.label_text(known)
         return [(name, reference) for name in names if name != reference]
     if fitted_parameter(linear, "multiclass") == "ovo":
         return [(names[b], names[a]) for a, b in labels.pairs(len(names))]

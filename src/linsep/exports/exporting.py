@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import linsep
-from linsep._system.files import check_free, written_whole
+from linsep._system import check_free, written_whole
 from linsep.exports.scoring import ExportError, read_scoring
 from linsep.exports.sklearn_onnx import to_onnx
 from linsep.exports.sql import as_sql

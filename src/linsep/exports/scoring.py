@@ -6,12 +6,12 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from linsep import LinearRegression
 from linsep.catalog import CLASSES, class_named
 from linsep.errors import Hint, LinsepError
 from linsep.estimators import labels
-from linsep.linear.estimator import LinearRegression
 from linsep.linear.several import one_target
-from linsep.sources.tables.columns import from_recipe
+from linsep.sources.tables import from_recipe
 from linsep.words import a
 
 

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from linsep import TablePipeline
 from linsep.catalog import ESTIMATORS
 from linsep.estimators.thresholds import Calibration
 from linsep.exports.scoring import ExportError, ModelColumns, Rule, Scoring, read_scoring
-from linsep.pipelines import TablePipeline
 from linsep.steps import of_learner
 from linsep.validation.checks import check_prepared
 

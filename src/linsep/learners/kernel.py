@@ -7,7 +7,7 @@ import scipy.sparse as sp
 
 from linsep import kernels
 from linsep._system.threads import one_blas_thread
-from linsep.errors import DataError, ParameterError, hint, warn_caller
+from linsep.errors import DataError, ParameterError, hint, refuse, warn_caller
 from linsep.estimators.fitted_state import calls_back, count
 from linsep.estimators.frames import in_memory, source_of, to_learn
 from linsep.estimators.labels import label_a_row
@@ -102,11 +102,11 @@ class KernelPerceptron(HasSupportVectors, OnlineClassifier):
     cache_mb: float = parameter(default=200.0, at_least=0.0)
 
     def learner(self) -> Learner:
-        if self.budget is not None and self.keep == "vote":
-            raise ParameterError(
-                "A vote needs every support vector, but a budget drops some",
-                hint("choose {}", keep="average"), code="conflict", option="budget",
-            )  # fmt: skip
+        refuse(ParameterError, (
+            self.budget is not None and self.keep == "vote",
+            "A vote needs every support vector, but a budget drops some",
+            "conflict", "budget", hint("choose {}", keep="average"),
+        ))  # fmt: skip
         return PerceptronLearner()  # another changes the scale only
 
     @calls_back
@@ -141,11 +141,9 @@ class KernelPerceptron(HasSupportVectors, OnlineClassifier):
     ) -> tuple[Any, np.ndarray]:
         kernel = self.chosen_kernel() if reset else self.kernel_
         gram = kernel.takes == "gram"
-        if checked and (gram or isinstance(X, Source)):
-            raise ParameterError(
-                "partial_fit takes rows: a Gram matrix cannot grow, and a source has batches().",
-                code="unsupported", option="kernel" if gram else "X",
-            )  # fmt: skip
+        rows_only = "partial_fit takes rows: a Gram matrix cannot grow, and a source has batches()."
+        known = checked and (gram or isinstance(X, Source))
+        refuse(ParameterError, (known, rows_only, "unsupported", "kernel" if gram else "X"))
         rows = checked_for_kernel(self, kernel, X, reset=reset)
         if gram and (why := kernels.check_gram(rows)) is not None:
             warn_caller(kernels.NotPositiveSemidefiniteWarning(why))

@@ -6,7 +6,7 @@ import numpy as np
 
 from linsep.compiled.rows import Csr, Dense, Unit, values_of
 from linsep.compiled.rules.margin import MarginRule
-from linsep.errors import ParameterError
+from linsep.errors import ParameterError, refuse
 from linsep.learners.online import LinearClassifier
 from linsep.learners.state import ROUNDING, Learner, State, Unlearnable, Weights
 from linsep.parameters import fitted_parameter, parameter
@@ -92,10 +92,9 @@ class MarginLearner(Learner):
         self.gamma, self.epsilon = gamma, epsilon
 
     def start(self, state: State, coef: Weights, intercept: Weights) -> None:
-        if self.gamma is None and not (coef is None and intercept is None):
-            raise ParameterError(
-                "Initial weights need a number as gamma.", code="conflict", option="gamma"
-            )
+        given = coef is not None or intercept is not None
+        why = "Initial weights need a number as gamma."
+        refuse(ParameterError, (self.gamma is None and given, why, "conflict", "gamma"))
         state.per_machine("gamma", np.float64)[:] = 0.5 if self.gamma is None else self.gamma
         lengths = (np.column_stack(state.machines()) ** 2).sum(axis=0)
         squares = lengths.reshape(state.n_machines, -1).sum(axis=1)

@@ -19,7 +19,7 @@ from sklearn.base import BaseEstimator
 from linsep._system.interrupts import interrupts_allowed
 from linsep.batches import Batch
 from linsep.compiled.loop import MISTAKES, ROWS, UPDATES
-from linsep.errors import DataError, LinsepError, ParameterError
+from linsep.errors import DataError, LinsepError, ParameterError, refuse
 from linsep.estimators import labels
 from linsep.learners.passes import NO_SCORES, Course, Run, Scores, nothing_learned, one_pass, passes
 from linsep.learners.state import Arrays, KeepAverage, Unlearnable, keeping_of
@@ -184,11 +184,11 @@ MIXABLE = {
 def refuse_unmixable(estimator: Any, mixing: str) -> None:
     """Raise ParameterError for estimators and parameters whose weights cannot be mixed."""
     name = type(estimator).__name__
-    if not getattr(estimator, "mixable", False):
-        raise ParameterError(
-            f"{name} cannot be fitted in shards: mixing needs updates that add examples to the "
-            "weights, such as those of Perceptron or AROW.", code="unsupported",
-        )  # fmt: skip
+    refuse(ParameterError, (
+        not getattr(estimator, "mixable", False),
+        f"{name} cannot be fitted in shards: mixing needs updates that add examples to the "
+        "weights, such as those of Perceptron or AROW.", "unsupported", None,
+    ))  # fmt: skip
     check_parameters(estimator)
     given = {name: getattr(estimator, name, values[0]) for name, values in MIXABLE.items()}
     given["mixing"] = mixing

@@ -24,7 +24,7 @@ from linsep.batches import NO_IMPORTANCE, Batch
 from linsep.compiled.jit import direct
 from linsep.compiled.loop import pass_loop
 from linsep.compiled.rows import Unit, as_rows, scales
-from linsep.errors import DataError, LinsepError, ParameterError
+from linsep.errors import DataError, LinsepError, ParameterError, refuse
 from linsep.estimators import labels
 from linsep.estimators.fitted_state import calls_back
 from linsep.estimators.frames import adds_rows, in_memory, to_learn, to_predict, with_features
@@ -522,10 +522,10 @@ class OnlineClassifier(
                     f"{option}={value!r} needs all rows at once, which partial_fit never has: "
                     "choose another value, or call fit.", code="unsupported", option=option,
                 )  # fmt: skip
-        if classes is None and not hasattr(self, "_run"):
-            raise ParameterError(
-                "partial_fit needs classes at first.", code="needs-option", option="classes"
-            )
+        refuse(ParameterError, (
+            classes is None and not hasattr(self, "_run"),
+            "partial_fit needs classes at first.", "needs-option", "classes",
+        ))  # fmt: skip
         return learner
 
     def draw_seed(self, saving: Any = None) -> int:
@@ -547,10 +547,10 @@ class OnlineClassifier(
         state = self.new_state(learner, classes.size, n_features)
         coef = labels.initial(coef_init, (state.n_columns, n_features), "coef_init")
         intercept = labels.initial(intercept_init, (state.n_columns,), "intercept_init")
-        if intercept is not None and intercept.any() and not state.bias:
-            raise ParameterError(
-                "intercept_init needs fit_intercept.", code="conflict", option="intercept_init"
-            )
+        refuse(ParameterError, (
+            intercept is not None and intercept.any() and not state.bias,
+            "intercept_init needs fit_intercept.", "conflict", "intercept_init",
+        ))  # fmt: skip
         state.set_weights(coef, intercept)
         learner.start(state, coef, intercept)
         self.classes_, self.stop_reason_ = classes, None
@@ -666,6 +666,19 @@ class LinearClassifier(HasEquation, OnlineClassifier):
     vote_mb: float = parameter(default=256.0, above=0.0)
     normalize: bool = parameter(default=False)
 
+    @classmethod
+    def from_weights(
+        cls, coef: Any, intercept: Any = None, *, classes: Any = (-1, 1), **parameters: Any
+    ) -> Self:
+        """Return a classifier of ascending classes with weights of the shapes of ``coef_`` (or one
+        row) and ``intercept_`` (default zeros), from which ``partial_fit`` learns more.
+        """
+        model, W = cls(**parameters), np.atleast_2d(coef)
+        check_parameters(model)
+        model.start_run(model.learner(), checks.labels_of(classes), W.shape[1], W, intercept)
+        model.n_features_in_ = W.shape[1]
+        return model
+
     @property
     def coef_(self) -> np.ndarray:
         return self.fitted_run().weights()[0]
@@ -751,8 +764,8 @@ class LinearClassifier(HasEquation, OnlineClassifier):
         from linsep.separability.deciding import separation
 
         if self.normalize:
-            if hasattr(X, "batches"):
-                raise DataError("normalize needs arrays.", code="conflict", option="normalize")
+            arrays = "normalize needs arrays."
+            refuse(DataError, (hasattr(X, "batches"), arrays, "conflict", "normalize"))
             checks.check_beside(X, y=y)
             X, y, *_ = in_memory(X, y)
             X = seen_rows(X, False, True)

@@ -7,7 +7,7 @@ from typing import Any, Literal
 import numpy as np
 
 from linsep.compiled.rules import perceptron as rules
-from linsep.errors import ParameterError, hint
+from linsep.errors import ParameterError, hint, refuse
 from linsep.learners.online import LinearClassifier
 from linsep.learners.state import Learner, State, Weights
 from linsep.parameters import ScheduleName, parameter, rate_of
@@ -113,18 +113,16 @@ class PerceptronLearner(Learner):
         return float(rate_of(self.rate, self.schedule, update))
 
     def start(self, state: State, coef: Weights, intercept: Weights) -> None:
-        if self.zero == "correct" and not all(machine.any() for machine in state.machines()):
-            raise ParameterError(
-                "If scores of zero are correct, zero weights never change",
-                "set initial weights (coef_init, or --init-weights)",
-                hint("choose another {}", zero=None), code="conflict", option="zero",
-            )  # fmt: skip
-        if self.zero != "mistake" and state.n_machines < state.n_columns:
-            raise ParameterError(
-                "The native rule of several classes compares scores, and zero has no meaning",
-                hint("choose {}", multiclass="ovr"), hint("{}", zero="mistake"),
-                code="conflict", option="zero",
-            )  # fmt: skip
+        refuse(
+            ParameterError,
+            (self.zero == "correct" and not all(machine.any() for machine in state.machines()),
+             "If scores of zero are correct, zero weights never change", "conflict", "zero",
+             "set initial weights (coef_init, or --init-weights)",
+             hint("choose another {}", zero=None)),
+            (self.zero != "mistake" and state.n_machines < state.n_columns,
+             "The native rule of several classes compares scores, and zero has no meaning",
+             "conflict", "zero", hint("choose {}", multiclass="ovr"), hint("{}", zero="mistake")),
+        )  # fmt: skip
 
     def rule(self, state: State) -> Any:
         updates = state.per_machine("updates")

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from linsep.errors import DataError
+from linsep.errors import DataError, refuse
 from linsep.estimators.reading import StopReason
 from linsep.learners.state import KeepLast
 from linsep.parameters import Parameter
@@ -61,10 +61,8 @@ def bounds_of(model: Any, X: Any, y: Any, literals: int | None, majority: int) -
 
     run, features = model.fitted_run(), model.features_of(X)
     check_literals(literals, majority)
-    if hasattr(X, "batches"):
-        raise DataError(
-            "Bounds need arrays: read the source into memory first.", code="unsupported"
-        )
+    arrays = "Bounds need arrays: read the source into memory first."
+    refuse(DataError, (hasattr(X, "batches"), arrays, "unsupported", None))
     check_beside(X, y=y)
     fit, report = in_its_fit(model), report_of(model)
     if features is not X:  # arrays, which have no names

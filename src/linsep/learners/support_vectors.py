@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import validate_data
 
 from linsep.compiled.rows import as_rows
-from linsep.errors import DataError, ModelFileError
+from linsep.errors import DataError, ModelFileError, refuse
 from linsep.estimators.fitted_state import Array, count
 from linsep.estimators.labels import FLOATS
 from linsep.kernels.base import Kernel, listed, refuse_text
@@ -27,11 +27,8 @@ def checked_for_kernel(estimator: Any, kernel: Any, X: Any, *, reset: bool) -> A
             f"X is a table of shape {X.shape}, but {kernel!r} takes a list of strings: pass one "
             "column of it.", code="bad-kernel",
         )  # fmt: skip
-    if kernel.takes == "gram" and sp.issparse(X):
-        raise DataError(
-            "A precomputed Gram matrix must be dense, not sparse: pass X.toarray().",
-            code="bad-kernel",
-        )
+    why = "A precomputed Gram matrix must be dense, not sparse: pass X.toarray()."
+    refuse(DataError, (kernel.takes == "gram" and sp.issparse(X), why, "bad-kernel", None))
     if numbers and one:
         refuse_text(X, kernel)
     if kernel.takes == "anything":  # a table of numbers, rather than a list of strings or objects
@@ -43,8 +40,7 @@ def checked_for_kernel(estimator: Any, kernel: Any, X: Any, *, reset: bool) -> A
                 estimator, as_csr(X), accept_sparse="csr", dtype=FLOATS, order="C", reset=reset
             )
     rows = listed(X)
-    if not len(rows):
-        raise DataError("X has no rows.", code="no-rows")
+    refuse(DataError, (not len(rows), "X has no rows.", "no-rows", None))
     return rows
 
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from linsep.compiled.rows import Csr, Dense, Unit, without_duplicates
 from linsep.compiled.rules.winnow import BalancedWinnowRule, WinnowRule
-from linsep.errors import DataError, ParameterError
+from linsep.errors import DataError, ParameterError, refuse
 from linsep.learners.online import LinearClassifier
 from linsep.learners.state import Learner, State, Unlearnable, Weights
 from linsep.parameters import parameter
@@ -100,16 +100,12 @@ class WinnowLearner(Learner):
         self.threshold, self.needs_width = threshold, threshold is None
 
     def start(self, state: State, coef: Weights, intercept: Weights) -> None:
-        if coef is not None and not (coef > 0).all():
-            raise DataError(
-                "coef_init of Winnow must be above 0 everywhere.",
-                code="out-of-range", option="coef_init",
-            )  # fmt: skip
-        if intercept is not None:
-            raise ParameterError(
-                "Winnow's intercept is minus its threshold: set threshold instead.",
-                code="unsupported", option="intercept_init",
-            )  # fmt: skip
+        refuse(DataError, (
+            coef is not None and not (coef > 0).all(),
+            "coef_init of Winnow must be above 0 everywhere.", "out-of-range", "coef_init",
+        ))  # fmt: skip
+        why = "Winnow's intercept is minus its threshold: set threshold instead."
+        refuse(ParameterError, (intercept is not None, why, "unsupported", "intercept_init"))
         if state.n_machines == state.n_columns:  # the native rule has no threshold
             state.W[-1] = -(state.n_features / 2 if self.threshold is None else self.threshold)
 

@@ -38,6 +38,7 @@ from .separation import (
 from .weights import (
     AugmentationDisplay as AugmentationDisplay,
     CoefficientDisplay as CoefficientDisplay,
+    NeuronDisplay as NeuronDisplay,
     SoftMarginPathDisplay as SoftMarginPathDisplay,
     WeightImageDisplay as WeightImageDisplay,
     WeightSpaceDisplay as WeightSpaceDisplay,

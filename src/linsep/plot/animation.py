@@ -14,7 +14,7 @@ from matplotlib.lines import Line2D
 from PIL import Image
 
 from linsep import trace as traced
-from linsep.errors import DataError, Hint, hint
+from linsep.errors import DataError, hint, refuse
 from linsep.estimators.labels import is_turned, label_text
 from linsep.learners.proofs import in_its_fit, why_not_again
 from linsep.learners.state import decision, predicted
@@ -23,7 +23,7 @@ from linsep.plot import display, planes
 from linsep.plot.display import MOST_POINTS, Display, ink, legend, limits, literal, wrapped
 from linsep.plot.palettes import colors, hue
 from linsep.plot.planes import box_around, completed, in_units, names_of, numbers_of
-from linsep.teaching import MOST_NUMBERS, Trace, kernel_trace
+from linsep.teaching import Trace, kernel_trace
 from linsep.validation.checks import check_columns, labels_of
 
 #: updates that are drawn by default; of more, so many are chosen evenly
@@ -102,7 +102,6 @@ class RunDisplay(Display):
     def from_trace(
         cls, trace: Trace, X: Any, y: Any, *, feature_names: Sequence[Any] | None = None,
         features: Sequence[int | str] | None = None, max_frames: int = MOST_FRAMES, ax: Any = None,
-        kernel: Callable[[Any], Any] | None = None,
     ) -> Self:  # fmt: skip
         """Draw the run of a trace.
 
@@ -116,8 +115,6 @@ class RunDisplay(Display):
             than two features need them.
         max_frames : int, default=40
             Of more updates, this many are drawn, chosen evenly, and the frames say so.
-        kernel : function of rows, default None
-            Their kernel values with the rows of the run, if weights belong to examples.
         """
         if max_frames < 1:
             raise DataError(
@@ -130,8 +127,7 @@ class RunDisplay(Display):
         rows = unit_rows(rows) if getattr(model, "normalize", False) else rows
         names = list(map(str, feature_names or names_of(X, rows.shape[1])))
         classes, codes = np.unique(labels_of(y), return_inverse=True)
-        if is_kernel(model):
-            kernel = kernel or partial(model.kernel_, Y=rows)
+        kernel = partial(model.kernel_, Y=rows) if is_kernel(model) else None
         made = cls(
             trace=trace, y=codes, classes=classes, kernel=kernel, decide=deciding(model, classes),
         )  # fmt: skip
@@ -172,18 +168,8 @@ class RunDisplay(Display):
             raise DataError(said, code="unsupported")
         names = names_of(X, estimator.n_features_in_, estimator)
         rounds = len(y) * model.n_iter_
-        width = 1 + (len(y) if is_kernel(model) else model.n_features_in_)
-        numbers = rounds * model.fitted_run().state.n_columns * width
-        if numbers > MOST_NUMBERS:
-            raise DataError(
-                f"{rounds:,} rounds with {numbers:,} weights exceed the limit of an animation, "
-                f"{MOST_NUMBERS:,} numbers",
-                Hint("fit with a smaller {}", {"max_iter": None}, again=True),
-                "fit on fewer rows",
-                code="too-large",
-            )
         if is_kernel(model):
-            made = kernel_trace(model, X, y, sample_weight, row_names)
+            made = kernel_trace(model, X, y, sample_weight, row_names, rounds)
         else:
             made = traced(
                 model, X, y, max_rounds=rounds, sample_weight=sample_weight, coef_init=coef_init,
@@ -444,22 +430,16 @@ def deciding(model: Any, classes: np.ndarray) -> Callable[[np.ndarray], np.ndarr
     """Return the function from scores to class indices: -1 if a score of zero is always a mistake,
     and if all scores of several classes are equal.
     """
-    if len(classes) == 2:
-        turned = is_turned(model.reference, classes)
-        no_side = getattr(model, "zero", "mistake") == "mistake"
+    state, two = model.new_state(model.learner(), len(classes), 1), len(classes) == 2
+    turned = two and is_turned(model.reference, classes)
+    no_side = getattr(model, "zero", "mistake") == "mistake"
 
-        def side(scores: np.ndarray) -> np.ndarray:
-            codes = predicted(scores, model.tie).astype(int)
-            return np.where(no_side & (scores == 0), -1, 1 - codes if turned else codes)
+    def decide(scores: np.ndarray) -> np.ndarray:
+        codes = predicted(decision(state, scores, model.tie), model.tie).astype(int)
+        on_none = no_side & (scores == 0) if two else (scores == scores[:, :1]).all(axis=1)
+        return np.where(on_none, -1, 1 - codes if turned else codes)
 
-        return side
-    state = model.new_state(model.learner(), len(classes), 1)
-
-    def best(scores: np.ndarray) -> np.ndarray:
-        same = (scores == scores[:, :1]).all(axis=1)
-        return np.where(same, -1, predicted(decision(state, scores, model.tie), model.tie))
-
-    return best
+    return decide
 
 
 def is_kernel(model: Any) -> bool:
@@ -476,12 +456,11 @@ def _refuse_another(model: Any, made: Trace) -> None:
     kept[:, 0] = intercept.ravel()
     kept[:, 1 + (model.support_ if is_kernel(model) else np.arange(coef.shape[1]))] = coef
     scale = np.abs(last).max() or 1.0
-    if not np.array_equal(found, model.mistakes_) or np.abs(last - kept).max() > ROUNDING * scale:
-        raise DataError(
-            "These are not the rows that the model learned, in their order: learning from them "
-            f"makes {int(found.sum()):,} mistakes in {len(found):,} passes and other weights, the "
-            f"fit made {int(model.mistakes_.sum()):,} in {model.n_iter_:,}. Give the rows of the "
-            "fit; a run from initial weights, or with random_state=None, can be drawn from its "
-            "trace only.",
-            code="other-rows",
-        )
+    refuse(DataError, (
+        not np.array_equal(found, model.mistakes_) or np.abs(last - kept).max() > ROUNDING * scale,
+        "These are not the rows that the model learned, in their order: learning from them "
+        f"makes {int(found.sum()):,} mistakes in {len(found):,} passes and other weights, the "
+        f"fit made {int(model.mistakes_.sum()):,} in {model.n_iter_:,}. Give the rows of the "
+        "fit; a run from initial weights, or with random_state=None, can be drawn from its "
+        "trace only.", "other-rows", None,
+    ))  # fmt: skip

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.metrics import average_precision_score, confusion_matrix, roc_auc_score
 from sklearn.utils.validation import check_consistent_length
 
-from linsep.errors import DataError
+from linsep.errors import DataError, refuse
 from linsep.estimators.frames import to_score
 from linsep.estimators.labels import check_sample_weight, label_text
 from linsep.estimators.thresholds import Cuts, Rule, Threshold, check_two
@@ -70,11 +70,10 @@ class _Answers(Display):
     def from_scored(cls, estimator: Any, found: Scored, *, ax: Any = None) -> Self:
         """Draw the result of :func:`linsep.scoring.scored`, as :meth:`from_estimator`."""
         counted = (found.weights > 0) & (found.truth < found.classes.size)
-        if not counted.any():
-            raise DataError(
-                "No row has a label that the model knows: pass rows of its classes.",
-                code="unknown-label",
-            )
+        refuse(DataError, (
+            not counted.any(), "No row has a label that the model knows: pass rows of its classes.",
+            "unknown-label", None,
+        ))  # fmt: skip
         known = found if counted.all() else found.rows(counted)
         return cls(**cls._numbers(estimator, known)).plot(ax)
 
@@ -89,10 +88,8 @@ def answers_of(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Scored:
     display.check_drawable(estimator, "classes_", "has no classes; use a classifier.")
     if (source := to_score(estimator, X, y, sample_weight)) is not None:
         return scored(estimator, source)
-    if y is None:
-        raise DataError(
-            "The rows have no labels to compare predictions with: pass y.", code="no-labels"
-        )
+    why = "The rows have no labels to compare predictions with: pass y."
+    refuse(DataError, (y is None, why, "no-labels", None))
     predicted, classes = np.asarray(estimator.predict(X)), estimator.classes_
     codes = codes_of(y, classes, len(predicted))
     weights = check_sample_weight(sample_weight, codes.size)
@@ -116,12 +113,12 @@ def ranked(known: Scored, what: str) -> dict[Any, Ranked]:
     if known.scores is None:
         why = "This classifier has no scores; only its confusion matrix can be drawn."
         raise DataError(why, code="unsupported")
-    if present.size < 2:
-        raise DataError(
-            f"linsep.plot needs rows of two or more classes to draw {what}, but all of these are "
-            f"of class {label_text(known.classes[present[0]])}: add rows of other classes.",
-            code="class-count",
-        )
+    refuse(DataError, (
+        present.size < 2,
+        f"linsep.plot needs rows of two or more classes to draw {what}, but all of these are "
+        f"of class {label_text(known.classes[present[0]])}: add rows of other classes.",
+        "class-count", None,
+    ))  # fmt: skip
     curves, weights = {}, known.weights
     for code in [known.positive] if known.classes.size == 2 else present.tolist():
         scores, positive, said = known.column(code), known.truth == code, known.predicted == code
@@ -463,12 +460,11 @@ class ReliabilityDisplay(Display):
         sample_weight : array of shape (rows,), default ones
         n_bins : int, default 10
         """
-        if not hasattr(estimator, "predict_proba"):
-            raise DataError(
-                f"This {type(estimator).__name__} has no probabilities: calibrate its scores with "
-                f"linsep.calibrate or `linsep fit --calibrate`.",
-                code="unsupported",
-            )
+        refuse(DataError, (
+            not hasattr(estimator, "predict_proba"),
+            f"This {type(estimator).__name__} has no probabilities: calibrate its scores with "
+            f"linsep.calibrate or `linsep fit --calibrate`.", "unsupported", None,
+        ))  # fmt: skip
         check_beside(X, y=y)
         found, y = estimator.predict_proba(X), labels_of(y)
         codes, curves = codes_of(y, estimator.classes_, len(found)), {}

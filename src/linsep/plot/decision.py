@@ -4,16 +4,17 @@ from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
+from matplotlib.collections import LineCollection
 from matplotlib.colors import ListedColormap
 from matplotlib.patches import Patch
 
 from linsep.catalog import is_margin
-from linsep.errors import DataError
+from linsep.errors import DataError, refuse
 from linsep.estimators.labels import label_text
 from linsep.mistake_bounds.margins import codes_of
 from linsep.plot import display, planes
 from linsep.plot.display import MOST_POINTS, Display, check_drawable, density_title, ink
-from linsep.plot.palettes import colors
+from linsep.plot.palettes import colors, hue
 from linsep.plot.planes import Plane, completed, grid_around, in_units, line_ends, normal_of
 from linsep.validation.checks import check_beside
 from linsep.words import percent
@@ -57,6 +58,9 @@ class DecisionDisplay(Display):
     normal_ : Annotation, the weight vector as an arrow from the line, or None
     mistakes_ : PathCollection of rings, or of dots if there are many, or None
     marked_ : list of PathCollection, one for each kind of marked rows
+    shifted_ : list of Line2D, the boundary with other intercepts, or empty
+    sticks_ : LineCollection of projections, or of what rows lack of a margin, or None
+    lengths : array of shape (rows,) or None, the places of the rows along w, or what they lack
     """
 
     @classmethod
@@ -64,7 +68,8 @@ class DecisionDisplay(Display):
     def from_estimator(
         cls, estimator: Any, X: Any, y: Any = None, *,
         features: Sequence[int | str] | None = None, resolution: int = 250,
-        regions: bool | None = None, ax: Any = None,
+        regions: bool | None = None, margin: float | None = None, projections: bool = False,
+        intercepts: Sequence[float] = (), ax: Any = None,
     ) -> Self:  # fmt: skip
         """Draw a fitted classifier and rows.
 
@@ -85,14 +90,18 @@ class DecisionDisplay(Display):
             Number of grid points in each direction.
         regions : bool, default None
             Whether to draw the regions and their boundary; None decides as said above.
+        margin : float, default None
+            Draw the lines of the scores -margin and margin, and what each row lacks, max(0, margin
+            - y score), as a stick from the row to the line of its side.
+        projections : bool, default=False
+            Draw the projection of each row on the line along w through the origin.
+        intercepts : list of float, default ()
+            Draw the boundary with other intercepts, too.
         """
         check_drawable(estimator, "classes_", "has no classes; use a classifier.")
         classes = estimator.classes_
-        if isinstance(classes, list):
-            raise DataError(
-                f"{type(estimator).__name__} has several outputs; draw one of its classifiers.",
-                code="unsupported",
-            )
+        why = f"{type(estimator).__name__} has several outputs; draw one of its classifiers."
+        refuse(DataError, (isinstance(classes, list), why, "unsupported", None))
         said = np.searchsorted(classes, estimator.predict(X))  # refuses other widths by itself
         check_beside(X, y=y)
         rows = planes.numbers_of(X)
@@ -106,6 +115,11 @@ class DecisionDisplay(Display):
                 line = plane.line(normal, np.ravel(estimator.intercept_)[0] - _cut(estimator))
                 line = line if np.any(line[0]) else None
         codes = None if y is None else codes_of(y, classes, len(points))
+        refuse(DataError, (
+            (margin or projections or len(intercepts)) and (line is None or along or y is None),
+            "Projections, margins and other intercepts need a linear classifier of two classes "
+            "and two features, with the labels.", "unsupported", None,
+        ))  # fmt: skip
         (xs, ys), places = grid_around(points, resolution)
         shape, misplaced, undecided = (ys.size, xs.size), None, None
         if along is not None:
@@ -121,7 +135,9 @@ class DecisionDisplay(Display):
             regions = features is not None or (misplaced or 0.0) <= MOST_MISPLACED
         return cls(
             plane=plane, xs=xs, ys=ys, codes=on_grid, classes=classes, boundary=boundary,
-            undecided=undecided, line=line, points=points, sides=_sides(estimator), y=codes,
+            undecided=undecided, line=line, points=points, y=codes, margin=margin,
+            sides=_sides(estimator) if margin is None else (-margin, margin),
+            projections=projections, intercepts=intercepts,
             wrong=np.zeros(len(points), bool) if codes is None else said != codes,
             misplaced=misplaced, regions=regions, marked=_marked(estimator, X, len(points), codes),
         ).plot(ax)  # fmt: skip
@@ -134,7 +150,7 @@ class DecisionDisplay(Display):
             self._draw_boundary()
         handles = self._draw_rows(self.points, self.y, self.classes, SIZE)
         handles = handles if self.y is not None or len(self.points) > MOST_POINTS else []
-        handles += self._draw_rings()
+        handles += [*self._draw_rings(), self.sticks_, *(self.shifted_ or ())]
         if self.undecided_ is not None:
             handles.append(
                 Patch(facecolor="none", edgecolor=ink(), hatch="////", label="undecided")
@@ -148,6 +164,33 @@ class DecisionDisplay(Display):
             said = f"{'' if self.regions else 'no '}regions of the slice: {said}"
         display.show_title(self.ax_, self.plane.title, said, density_title(len(self.points)))
         return handles
+
+    def _draw_sticks(self, normal: np.ndarray, offset: float) -> None:
+        box, size = (self.xs[[0, -1]], self.ys[[0, -1]]), float(np.linalg.norm(normal))
+        self.shifted_ = [
+            self.ax_.plot(
+                *line_ends(normal, b, *box), color=hue(k + 2), linewidth=1.2, ls="-.",
+                label=f"intercept {b:g}",
+            )[0]
+            for k, b in enumerate(self.intercepts)
+        ]  # fmt: skip
+        if not (self.projections or self.margin):
+            return
+        if self.projections:
+            self.lengths, name = self.points @ normal / size, "projections on w"
+            feet = np.outer(self.lengths / size, normal)
+            self.ax_.axline((0.0, 0.0), tuple(normal), color=hue(2), linewidth=1.0, zorder=2)
+        else:
+            signs = np.where(self.y == 1, 1.0, -1.0)
+            self.lengths = np.maximum(self.margin - signs * (self.points @ normal + offset), 0.0)
+            feet = self.points + np.outer(signs * self.lengths / size**2, normal)
+            name = f"lacks {self.lengths.sum():.4g} of the margin"
+        self.sticks_ = self.ax_.add_collection(
+            LineCollection(
+                list(np.stack([self.points, feet], axis=1)), colors=[hue(5)], linewidths=1.0,
+                label=name, zorder=2.5,
+            )
+        )  # fmt: skip
 
     def _draw_regions(self) -> None:
         n = len(self.classes)
@@ -177,6 +220,7 @@ class DecisionDisplay(Display):
                 self.margin_lines_ += self.ax_.plot(*ends, color=ink(), **look)
             self.line_ = self.margin_lines_.pop(0)
             self._draw_normal(normal, offset)
+            self._draw_sticks(normal, offset)
         elif len(self.classes) > 2:
             self.borders_ = [
                 self._contour((self.codes == k).astype(float), [0.5], linewidths=0.6, zorder=1)

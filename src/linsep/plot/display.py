@@ -22,7 +22,7 @@ from matplotlib.text import Text
 from matplotlib.ticker import MaxNLocator
 from sklearn.utils.validation import check_is_fitted
 
-from linsep.errors import DataError, ParameterError
+from linsep.errors import DataError, ParameterError, refuse
 from linsep.estimators.labels import label_text
 from linsep.plot.palettes import colors
 from linsep.steps import of_learner
@@ -272,12 +272,11 @@ class Display:
             _entitle(self.figure_, title)
         width, height = self.figure_.get_size_inches()
         dots = kwargs.get("dpi", self.figure_.dpi)
-        if width * height * dots**2 > MOST_PIXELS:
-            raise ParameterError(
-                f"A picture of {width * dots:,.0f} x {height * dots:,.0f} pixels does not fit in "
-                "memory: choose a smaller size or resolution.",
-                code="too-large",
-            )
+        refuse(ParameterError, (
+            width * height * dots**2 > MOST_PIXELS,
+            f"A picture of {width * dots:,.0f} x {height * dots:,.0f} pixels does not fit in "
+            "memory: choose a smaller size or resolution.", "too-large", None,
+        ))  # fmt: skip
         with warnings.catch_warnings():
             warnings.filterwarnings("error", message=".*collapsed to zero")
             try:
@@ -347,16 +346,14 @@ def _letters(path: str) -> Any:
 def check_drawable(estimator: Any, attribute: str, lacks: str) -> None:
     """Raise unless fitted with the attribute; ``lacks`` says what is missing, and what to use."""
     check_is_fitted(estimator)
-    if not hasattr(estimator, attribute):
-        raise DataError(f"{type(estimator).__name__} {lacks}", code="unsupported")
+    why = f"{type(estimator).__name__} {lacks}"
+    refuse(DataError, (not hasattr(estimator, attribute), why, "unsupported", None))
 
 
 def two_classes(labels: np.ndarray, what: str) -> tuple[np.ndarray, np.ndarray]:
     classes, codes = np.unique(labels, return_inverse=True)
-    if len(classes) != 2:
-        raise DataError(
-            f"{what} needs two classes, but there are {len(classes)}.", code="class-count"
-        )
+    why = f"{what} needs two classes, but there are {len(classes)}."
+    refuse(DataError, (len(classes) != 2, why, "class-count", None))
     return classes, codes
 
 
@@ -377,6 +374,19 @@ def draw_rows(
             label=None if codes is None else wrapped(label_text(classes[k])),
         )
         for k, color in enumerate(palette)
+    ]  # fmt: skip
+
+
+def draw_in_space(
+    ax: Any, points: Any, codes: Any, classes: np.ndarray, height: float, size: float
+) -> list[Any]:
+    """Draw rows of two classes at a height, one collection per class."""
+    return [
+        ax.scatter(
+            *points[codes == k].T, height, s=size, marker=MARKERS[k], depthshade=False,
+            color=[color], label=wrapped(label_text(classes[k])),
+        )
+        for k, color in enumerate(colors(2))
     ]  # fmt: skip
 
 

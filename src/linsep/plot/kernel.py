@@ -16,7 +16,7 @@ from linsep.learners.support_vectors import checked_for_kernel
 from linsep.mistake_bounds.margins import codes_of
 from linsep.parameters import fitted_parameter
 from linsep.plot import display
-from linsep.plot.display import MARKERS, Panels, check_drawable, ink, show_title, wrapped
+from linsep.plot.display import Panels, check_drawable, ink, show_title, wrapped
 from linsep.plot.palettes import color_map, colors, hue
 from linsep.plot.planes import dense, frame_like, grid_around, names_of
 from linsep.validation.checks import check_beside, labels_of
@@ -178,13 +178,7 @@ class KernelDisplay(Panels):
         if values.min() < 0 < values.max():
             self.boundary_ = ax.contour(x, y, values, levels=[0.0], colors=[ink()])
             ax.contour(x, y, values, levels=[0.0], colors=[ink()], offset=floor)
-        self.points_ = [
-            ax.scatter(
-                *self.points[self.y == k].T, floor, label=wrapped(label_text(self.classes[k])),
-                marker=MARKERS[k], s=16, depthshade=False, color=[color],
-            )
-            for k, color in enumerate(pair)
-        ]  # fmt: skip
+        self.points_ = display.draw_in_space(ax, self.points, self.y, self.classes, floor, 16.0)
         ax.set_zlim(floor, None)
         ax.set(xlabel=wrapped(self.names[0]), ylabel=wrapped(self.names[1]), zlabel="f(x)")
         ax.zaxis.labelpad = 8

@@ -7,7 +7,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import check_array
 
-from linsep.errors import DataError, hint
+from linsep.errors import DataError, hint, refuse
 from linsep.estimators.labels import feature_names, listed
 from linsep.parameters import fitted_parameter
 from linsep.plot.display import limits, wrapped
@@ -90,12 +90,11 @@ def plane_of(model: Any, X: Any, features: Sequence[int | str] | None) -> Plane:
     d, names = X.shape[1], names_of(X, X.shape[1], model)
     if features is not None or d == 2:
         return plane_through(names, X, features)
-    if d == 1:
-        raise DataError(
-            "A plane needs two features, but there is one: draw a line with AugmentationDisplay or "
-            "`linsep plot augmentation`.",
-            code="unsupported",
-        )
+    refuse(DataError, (
+        d == 1,
+        "A plane needs two features, but there is one: draw a line with AugmentationDisplay or "
+        "`linsep plot augmentation`.", "unsupported", None,
+    ))  # fmt: skip
     if (normal := normal_of(model)) is not None:
         return plane_along(normal, X, names)
     coef = _weights(model)

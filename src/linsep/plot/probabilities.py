@@ -9,7 +9,7 @@ from scipy.special import expit
 from scipy.stats import norm
 from sklearn.utils.validation import check_is_fitted
 
-from linsep.errors import DataError, hint
+from linsep.errors import DataError, hint, refuse
 from linsep.estimators.labels import feature_names, label_text
 from linsep.inference.results import SEPARATED, check_level
 from linsep.logistic.effects import Curves
@@ -91,13 +91,10 @@ class LogisticDisplay(Display):
         check_beside(X, y=y)
         rows, classes = planes.numbers_of(X), model.classes_
         codes, d = codes_of(y, classes, rows.shape[0]), rows.shape[1]
-        if features is None and d > 2:
-            raise DataError(
-                f"There are {d} features",
-                hint("name one or two to draw, such as {}", features=feature_names(model)[0]),
-                code="needs-option",
-                option="features",
-            )
+        refuse(DataError, (
+            features is None and d > 2, f"There are {d} features", "needs-option", "features",
+            hint("name one or two to draw, such as {}", features=feature_names(model)[0]),
+        ))  # fmt: skip
         features = 0 if features is None and d == 1 else features
         shown = int(model.reference_ == classes[0])
         gaussians = threshold = band = None
@@ -202,12 +199,12 @@ def _log_odds_of(estimator: Any, level: float) -> LogisticRegression:
     check_is_fitted(estimator)
     model = estimator.to_logistic() if isinstance(estimator, GaussianNaiveBayes) else estimator
     known = isinstance(model, LogisticRegression)
-    if not known or len(model.classes_) != 2:
-        raise DataError(
-            "A probability curve needs a LogisticRegression or GaussianNaiveBayes of two classes: "
-            "draw the regions of classes with DecisionDisplay or `linsep plot decision`.",
-            code="class-count" if known else "unsupported",
-        )
+    refuse(DataError, (
+        not known or len(model.classes_) != 2,
+        "A probability curve needs a LogisticRegression or GaussianNaiveBayes of two classes: "
+        "draw the regions of classes with DecisionDisplay or `linsep plot decision`.",
+        "class-count" if known else "unsupported", None,
+    ))  # fmt: skip
     check_level(level)
     return model
 

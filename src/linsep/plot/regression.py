@@ -11,7 +11,7 @@ from scipy.special import ndtri
 from scipy.stats import probplot
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
-from linsep.errors import DataError, hint
+from linsep.errors import DataError, hint, refuse
 from linsep.estimators.labels import target_name
 from linsep.inference.diagnostics import DOUBT, Assumptions, Diagnostics, Finding
 from linsep.inference.table import Table, p_text
@@ -60,13 +60,14 @@ class RegressionDisplay(Display):
     bands_ : dict of str to PolyCollection
     residuals_ : LineCollection of sticks from the points to the line, or None
     squares_ : PatchCollection of the squares of the residuals, or None
+    normals_ : list of Line2D, the densities of the target along the line, or empty
     """
 
     @classmethod
     @display.of_features
     def from_estimator(
         cls, estimator: Any, X: Any, y: Any, *, feature: int | str | None = None,
-        level: float = 0.95, squares: bool = False, ax: Any = None,
+        level: float = 0.95, squares: bool = False, normals: bool = False, ax: Any = None,
     ) -> Self:  # fmt: skip
         """Draw a fitted linear regression and rows.
 
@@ -80,6 +81,9 @@ class RegressionDisplay(Display):
             The confidence level of both bands, between 0 and 1.
         squares : bool, default=False
             Whether to draw the square of each residual; least squares minimizes their total area.
+        normals : bool, default=False
+            Whether to draw what the model assumes: normal densities around the line, all of one
+            width, the residual standard error.
         """
         check_drawable(estimator, "assumptions", "has no regression line; use a LinearRegression.")
         predicted = np.asarray(estimator.predict(X))
@@ -87,13 +91,10 @@ class RegressionDisplay(Display):
         rows, target = planes.numbers_of(X), column_or_1d(y)
         check_consistent_length(rows, target)
         names, d = planes.names_of(rows, rows.shape[1], estimator), rows.shape[1]
-        if feature is None and d > 1:
-            raise DataError(
-                f"There are {d} features",
-                hint("name the one to draw, such as {}", feature=names[0]),
-                code="needs-option",
-                option="feature",
-            )
+        refuse(DataError, (
+            feature is None and d > 1, f"There are {d} features",
+            "needs-option", "feature", hint("name the one to draw, such as {}", feature=names[0]),
+        ))  # fmt: skip
         j = 0 if feature is None else feature_position(feature, names)
         x, grid, places = along_feature(rows, j, 100)
         mean, drawn, bands = mean_of(rows), frame_like(X, places), {}
@@ -105,6 +106,7 @@ class RegressionDisplay(Display):
         return cls(
             x=x, y=target if d == 1 else at + target - predicted, fitted=at, grid=grid,
             line=np.asarray(estimator.predict(drawn)), bands=bands, squares=squares,
+            error=estimator.residual_error_ if normals else None,
             names=(names[j], str(getattr(y, "name", None) or target_name(estimator) or "y")),
             title=f"{others_fixed(d - 1)}; rows shifted accordingly" if d > 1 else "",
         ).plot(ax)  # fmt: skip
@@ -145,8 +147,17 @@ class RegressionDisplay(Display):
                     facecolor=hue(5), alpha=0.15, label="squares",
                 )
             )  # fmt: skip
+        self.normals_: list[Any] = []
+        if self.error is not None:
+            z = np.linspace(-3.0, 3.0, 61)
+            bell = 0.12 * np.ptp(self.grid) * np.exp(-z * z / 2)
+            for k in range(6, 90, 25):
+                up = self.line[k] + z * self.error
+                look = {"color": hue(2), "zorder": 4, "label": "normal density"}
+                self.normals_ += self.ax_.plot(self.grid[k] + bell, up, **look)
+                self.ax_.plot(self.grid[[k, k]], up[[0, -1]], color=hue(2), linewidth=0.8)
         rows = self.points_ if n <= MOST_POINTS else None
-        return [rows, self.line_, self.residuals_, *self.bands_.values()]
+        return [rows, self.line_, self.residuals_, *self.bands_.values(), *self.normals_[:1]]
 
 
 class ResidualPanels(Panels):

@@ -2,8 +2,7 @@
 the gap of a soft margin, and the path of a gradient descent.
 """
 
-from collections.abc import Callable, Iterator, Sequence
-from fractions import Fraction
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -11,9 +10,9 @@ from matplotlib.patheffects import withStroke
 from sklearn.utils.validation import check_is_fitted
 
 from linsep import convergence, trace
-from linsep.certificate.cycles import Cycle, Cycles
+from linsep.certificate.cycles import Cycle, Cycles, replay, whole_rows
 from linsep.descent import Descent
-from linsep.errors import DataError, Hint
+from linsep.errors import DataError, Hint, refuse
 from linsep.estimators.showing import machine_names
 from linsep.mistake_bounds.bounds import whole_count
 from linsep.mistake_bounds.margins import augmented, unit_rows
@@ -31,6 +30,7 @@ from linsep.plot.display import (
     density_title,
     draw_arrow,
     ink,
+    limits,
     literal,
     of_features,
     show_title,
@@ -52,8 +52,6 @@ from linsep.plot.planes import (
 )
 from linsep.soft_margins.problem import relative_gap
 from linsep.teaching import Trace
-from linsep.teaching.textbook.perceptron import BatchPerceptron, Perceptron
-from linsep.teaching.textbook.running import run
 from linsep.validation.checks import check_columns, labels_of, row_labels
 from linsep.words import counted
 
@@ -176,12 +174,11 @@ class BoundDisplay(Display):
         if rounds:
             made = trace(estimator, X, y, max_rounds=len(y) * estimator.n_iter_)
             mistakes, passes = np.array([(one.mistakes, one.pass_number) for one in made]).T
-            if not np.array_equal(np.bincount(passes, mistakes)[1:], estimator.mistakes_):
-                raise DataError(
-                    "The order of these steps cannot be repeated: fit with an integer "
-                    "random_state.",
-                    code="unsupported",
-                )
+            refuse(DataError, (
+                not np.array_equal(np.bincount(passes, mistakes)[1:], estimator.mistakes_),
+                "The order of these steps cannot be repeated: fit with an integer "
+                "random_state.", "unsupported", None,
+            ))  # fmt: skip
         if not any(bound.what != "margin" for bound in found):
             why = next(iter(found.left_out.values()), "there is no theorem")
             raise DataError(f"No bound is known for this run: {why}.", code="unsupported")
@@ -328,18 +325,16 @@ class CycleDisplay(Display):
         """
         if isinstance(cycle, Cycles) and len(cycle) == 1:
             (cycle,) = cycle
-        why = ""
-        if isinstance(cycle, Cycles):
-            why = (
-                f"These are cycles of {len(cycle)} binary classifiers: draw one of them, such as "
-                "CycleDisplay.from_cycle(model.cycle_[0], X, y)."
-            )
-        elif cycle.gram:
-            why = "A cycle of a kernel classifier has no feature weights to draw."
-        elif cycle.n_features + cycle.fit_intercept == 1 and not cycle.joint:
-            why = "A cycle needs two or more weights to be drawn; this one has one weight."
-        if why:
-            raise DataError(why, code="unsupported")
+        given: Any = cycle
+        many = isinstance(given, Cycles)
+        one = not many and given.n_features + given.fit_intercept == 1 and not given.joint
+        for wrong, why in (
+            (many, "These are cycles of several binary classifiers: draw one of them, such as "
+             "CycleDisplay.from_cycle(model.cycle_[0], X, y)."),
+            (many or given.gram, "A cycle of a kernel classifier has no feature weights to draw."),
+            (one, "A cycle needs two or more weights to be drawn; this one has one weight."),
+        ):  # fmt: skip
+            refuse(DataError, (wrong, why, "unsupported", None))
         assert isinstance(cycle, Cycle)
         if not (check := cycle.verify(X, y)):
             raise DataError(f"This cycle is not drawn: {check.reason}", code="bad-proof")
@@ -348,9 +343,16 @@ class CycleDisplay(Display):
         names += ["intercept"] * cycle.fit_intercept
         if cycle.joint:
             names = [f"{label}: {name}" for label in classes for name in names]
-        weights, passes = zip(*_weights_of_cycle(cycle, numbers_of(X), codes), strict=True)
+        columns, seen = np.arange(cycle.n_features), [(0, cycle.vectors())]
+        given = (
+            (columns, row, code) for row, code in zip(dense(numbers_of(X)), codes, strict=True)
+        )
+        replay(cycle, whole_rows(given, cycle.base, cycle.power), seen=seen)
+        passes, vectors = zip(*seen, strict=True)
+        path = np.array(vectors)[:, :, : cycle.n_features + cycle.fit_intercept] / cycle.unit
         ends = np.searchsorted(passes[1:], np.arange(cycle.passes), side="right")
-        return cls(path=np.array(weights, dtype=np.float64), ends=ends, names=names).plot(ax)
+        path = path.reshape(len(path), -1).astype(np.float64)
+        return cls(path=path, ends=ends, names=names).plot(ax)
 
     def _draw(self) -> list[Any]:
         points, said = self.path, ""
@@ -405,39 +407,6 @@ class CycleDisplay(Display):
             )
             for place, numbers in there.items()
         ]  # fmt: skip
-
-
-def _weights_of_cycle(
-    cycle: Cycle, X: Any, codes: np.ndarray
-) -> Iterator[tuple[list[Fraction], int]]:
-    """Yield the exact weights of a cycle, each intercept after the weights of its class, and the
-    pass, at the start and after every update, by the textbook perceptron on fractions.
-    """
-    exact = Fraction if cycle.base == 2 else lambda x: Fraction(str(x))
-    rows, sides = [[exact(x) for x in row] for row in dense(X).tolist()], codes.tolist()
-    if not cycle.joint:
-        kept = [k for k, code in enumerate(sides) if code in cycle.positive + cycle.negative]
-        rows, sides = [rows[k] for k in kept], [int(sides[k] in cycle.positive) for k in kept]
-
-    def flat(coef: list, intercept: list) -> list[Fraction]:
-        pairs = zip(coef, intercept, strict=True)
-        return [w for vector, b in pairs for w in (*vector, *[b] * cycle.fit_intercept)]
-
-    weights = [[Fraction(w, cycle.unit) for w in vector] for vector in cycle.vectors()]
-    coef, intercept = [vector[:-1] for vector in weights], [vector[-1] for vector in weights]
-    rule = Perceptron if cycle.update == "single" else BatchPerceptron
-    joint = cycle.joint
-    steps = run(
-        rule(Fraction(cycle.step * cycle.base**cycle.power, cycle.unit), zero=cycle.zero),
-        "native" if joint else "binary", rows, sides, cycle.n_classes if joint else 2,
-        fit_intercept=cycle.fit_intercept, max_iter=cycle.passes, tie=cycle.tie,
-        weights=coef if joint else coef[0], intercept=intercept if joint else intercept[0],
-    )  # fmt: skip
-    yield flat(coef, intercept), 0
-    for step in steps:
-        if step.updates:
-            now = step.weights, step.intercept
-            yield flat(*(now if joint else ([now[0]], [now[1]]))), step.pass_number
 
 
 class GapDisplay(Panels):
@@ -556,25 +525,22 @@ class UpdateDisplay(Display):
         row_names : list of str, default the labels of a data frame's index, or row 1, row 2, ...
         **kwargs : passed to :func:`linsep.trace`, such as ``coef_init``
         """
-        if hasattr(estimator, "kernel"):
-            raise DataError("Weights of a kernel belong to rows: animate it.", code="unsupported")
-        if getattr(estimator, "update", "single") == "batch":
-            raise DataError(
-                "An update of the batch rule uses many rows",
-                Hint("fit with {} to draw it", {"update": "single"}, again=True),
-                code="unsupported",
-            )
+        again = Hint("fit with {} to draw it", {"update": "single"}, again=True)
+        batch = getattr(estimator, "update", "single") == "batch"
+        refuse(
+            DataError,
+            (hasattr(estimator, "kernel"), "Its weights belong to rows: animate the run.",
+             "unsupported", None),
+            (batch, "An update of the batch rule uses many rows", "unsupported", None, again),
+        )  # fmt: skip
         rows = numbers_of(X)
         classes, codes = display.two_classes(labels_of(y), "An update")
         found = _updates(run or trace(estimator, X, y, **kwargs), mistake, n_mistakes)
         names = list(feature_names or names_of(X, rows.shape[1], estimator))
         rows = unit_rows(rows) if getattr(estimator, "normalize", False) else rows
         if rows.shape[1] == 1:
-            if not estimator.fit_intercept:
-                raise DataError(
-                    "An update needs two or more weights to be drawn; this model has one weight.",
-                    code="unsupported",
-                )
+            why = "An update needs two or more weights to be drawn; this model has one weight."
+            refuse(DataError, (not estimator.fit_intercept, why, "unsupported", None))
             rows, names = augmented(rows), [*names, "constant feature"]
             found = [  # with the intercept as the weight of a feature, and a zero intercept
                 Update(*update[:3], *(np.append(part, 0.0) for part in update[3:]))
@@ -596,10 +562,9 @@ class UpdateDisplay(Display):
             self.figure_, self.ax_ = display.new_axes(ax)
             self.axes_ = [self.ax_]
             return
-        if ax is not None:
-            raise DataError(
-                f"ax holds one picture, not {n}: omit ax.", code="conflict", option="ax"
-            )
+        refuse(DataError, (
+            ax is not None, f"ax holds one picture, not {n}: omit ax.", "conflict", "ax",
+        ))  # fmt: skip
         self.figure_, self.axes_ = display.new_grid(n, 3, 3.2, 3.4)
         self.ax_ = self.axes_[0]
 
@@ -704,9 +669,9 @@ def _scale_of(tips: np.ndarray, points: np.ndarray) -> float:
 
 
 class DescentDisplay(Display):
-    """The path of one or several descents, on a curve or on contours of J.
+    """The path of one or several descents, on a curve, on contours or on the surface of J.
 
-    The descents need ``trace=True``.
+    The descents need ``trace=True``. A star marks the end of a path.
 
     Attributes
     ----------
@@ -714,15 +679,19 @@ class DescentDisplay(Display):
     grid : list of arrays, coordinates of the points where J is drawn, one array per weight
     values : array of shape (places,) or (rows, columns), J at these points, or None
     heights : dict of str to array of shape (steps + 1,), J at the points of each descent
+    labels : dict of str to str, how each descent ended
+    whole : bool, whether the axes end where the paths do
+    surface : bool, whether J is drawn in space
     curve_ : Line2D of J for one weight, or None
     contours_ : ContourSet of J for two weights, or None
-    paths_ : list of Line2D
+    surface_ : Poly3DCollection of J, or None
+    paths_, ends_ : lists of Line2D
     """
 
     @classmethod
     def from_descent(
         cls, descents: Descent | dict[str, Descent], J: Callable[[np.ndarray], Any] | None, *,
-        ax: Any = None,
+        view: Any = None, surface: bool = False, ax: Any = None,
     ) -> Self:  # fmt: skip
         """Draw descents on the function they minimized.
 
@@ -731,42 +700,70 @@ class DescentDisplay(Display):
         descents : Descent, or dict of str to Descent
             Of one or two weights with ``trace=True``; several by name, such as their rates
         J : function from an array of shape (weights,) to a number; None for the paths alone
+        view : pair of points, default None
+            The corners of the part that is drawn, such as ``(-1, 5)`` for one weight; None draws
+            all of the paths.
+        surface : bool, default=False
+            Whether to draw J of two weights as a surface, instead of contours.
         """
-        named = {"path": descents} if isinstance(descents, Descent) else descents
-        paths, heights, values = {}, {}, None
+        named: Any = {"path": descents} if isinstance(descents, Descent) else descents
+        paths, heights, labels, values = {}, {}, {}, None
         for name, one in named.items():
-            if one.path is None or one.values is None or one.x.size > 2:
-                raise DataError(
-                    "Only descents of one or two weights with trace=True can be drawn.",
-                    code="unsupported",
-                )
+            refuse(DataError, (
+                one.values is None
+                or one.x.size > 2 or (surface and (J is None or one.x.size == 1)),
+                "Only descents of one or two weights with trace=True can be drawn; a surface needs "
+                "two, and J.", "unsupported", None,
+            ))  # fmt: skip
             path = one.path.reshape(len(one.path), -1)
             finite = np.isfinite(path).all(axis=1) & np.isfinite(one.values)
             paths[name], heights[name] = path[finite], one.values[finite]
-        grid, places = grid_around(np.concatenate(list(paths.values())), RESOLUTION, 0.25)
+            labels[name] = f"{name}: {counted(len(paths[name]) - 1, 'step')}, {one.reason}"
+        d = next(iter(paths.values())).shape[1]
+        corners = np.concatenate(list(paths.values())) if view is None else np.reshape(view, (2, d))
+        grid, places = grid_around(corners, RESOLUTION, 0.25 if view is None else 0.0)
         if J is not None:
             shape = next(iter(named.values())).x.shape
             values = np.array([float(J(place.reshape(shape))) for place in places])
             values = values.reshape([axis.size for axis in grid[::-1]])
-        return cls(paths=paths, grid=grid, values=values, heights=heights).plot(ax)
+        return cls(
+            paths=paths, grid=grid, values=values, heights=heights, labels=labels,
+            whole=view is None, surface=surface,
+        ).plot(ax)  # fmt: skip
+
+    def _open(self, ax: Any) -> None:
+        self.figure_, self.ax_ = display.new_axes(ax, "3d" if self.surface else None)
 
     def _draw(self) -> list[Any]:
-        one = len(self.grid) == 1
-        self.ax_.set_xlabel("weight" if one else "first weight")
-        self.ax_.set_ylabel("J" if one else "second weight")
+        one, flat = len(self.grid) == 1, not self.surface
+        names = ("weight", "J") if one else ("first weight", "second weight")
+        self.ax_.set(xlabel=names[0], ylabel=names[1])
         if one and self.values is not None:
             (self.curve_,) = self.ax_.plot(self.grid[0], self.values, color=ink(), linewidth=1.0)
+        elif self.surface:
+            self._right = 1.15
+            self.surface_ = self.ax_.plot_surface(
+                *np.meshgrid(*self.grid), self.values, cmap=color_map("viridis"), alpha=0.6,
+                linewidth=0, rcount=RESOLUTION, ccount=RESOLUTION, rasterized=True,
+            )  # fmt: skip
+            self.ax_.set(zlabel="J")
+            self.ax_.computed_zorder = False  # paths are in front
         elif self.values is not None:  # at equal steps of the root of the height
             low, high = float(self.values.min()), float(self.values.max())
             heights = low + (high - low) * np.linspace(0.0, 1.0, LEVELS + 1)[1:] ** 2
             self.contours_ = self.ax_.contour(
                 *self.grid, self.values, levels=heights, cmap=color_map("viridis"), linewidths=0.7
             )
-        self.paths_ = []
+        self.paths_, self.ends_ = [], []
         for k, (name, path) in enumerate(self.paths.items()):
+            places = path.T if flat and not one else (*path.T, self.heights[name])
+            look = {"color": hue((5, 0, 1, 2)[k % 4]), "zorder": 5}
             self.paths_ += self.ax_.plot(
-                path[:, 0], self.heights[name] if one else path[:, 1], linewidth=1.0, markersize=4,
-                color=hue((5, 0, 1, 2)[k % 4]), marker=MARKERS[k % 4],
-                label=f"{name}: {counted(len(path) - 1, 'step')}",
+                *places, linewidth=1.0, markersize=4, marker=MARKERS[k % 4],
+                label=self.labels[name], **look,
             )  # fmt: skip
+            self.ends_ += self.ax_.plot(*np.array(places)[:, -1:], marker="*", ms=13, ls="", **look)
+        if not self.whole and self.values is not None:
+            ends = [*(axis[[0, -1]] for axis in self.grid), limits(self.values)]
+            self.ax_.set(xlim=ends[0], ylim=ends[1])
         return self.paths_ if len(self.paths) > 1 else []

@@ -11,7 +11,7 @@ from linsep.certificate.errors import FewestErrors
 from linsep.certificate.verdicts import QuasiSeparable, Separable, Separations, Undecided, Verdict
 from linsep.chance.asymptotics import phase_transition
 from linsep.chance.counting import Dichotomies
-from linsep.errors import ArgumentError, DataError
+from linsep.errors import ArgumentError, DataError, refuse
 from linsep.estimators.frames import in_memory
 from linsep.estimators.labels import label_text
 from linsep.mistake_bounds.margins import margin_distribution
@@ -172,21 +172,21 @@ def _check_drawn(verdict: Any, X: Any, y: Any) -> None:
         raise ArgumentError(
             f"{a(type(verdict).__name__, first=True)} is not a verdict of linsep.separation."
         )
-    why = ""
     about: Any = getattr(verdict, "subject", None)
-    if isinstance(verdict, Separations) or about.multinomial:
-        why = "There are several classes: draw one of verdict.pairs or verdict.against_rest."
-    elif about.columns is not None:
-        why = "A verdict on a Gram matrix has no feature weights to draw."
-    elif isinstance(verdict, Undecided):
-        why = f"An undecided verdict has no proof to draw: {verdict.reason}."
-    elif about.n_features == 1:
-        why = "A plane needs two features, but X has one."
-    if why:
-        raise DataError(why, code="unsupported")
+    several = about is None or about.multinomial
+    for wrong, why in (
+        (several, "There are several classes: draw one of verdict.pairs or verdict.against_rest."),
+        (not several and about.columns is not None,
+         "A verdict on a Gram matrix has no feature weights to draw."),
+        (isinstance(verdict, Undecided),
+         f"An undecided verdict has no proof to draw: {getattr(verdict, 'reason', '')}."),
+        (not several and about.n_features == 1, "A plane needs two features, but X has one."),
+    ):  # fmt: skip
+        refuse(DataError, (wrong, why, "unsupported", None))
     check = verdict.verify(X, y, exact=False)
-    if check.holds is False:
-        raise DataError(f"This verdict is not drawn: {check.reason}", code="bad-proof")
+    refuse(DataError, (
+        check.holds is False, f"This verdict is not drawn: {check.reason}", "bad-proof", None,
+    ))  # fmt: skip
 
 
 def _weights_of(verdict: Separable | QuasiSeparable) -> np.ndarray:
@@ -267,11 +267,8 @@ class FewestErrorsDisplay(Display):
         """Draw the history of the attribute ``errors`` of a verdict that was not read from a
         proof.
         """
-        if not errors.history:
-            raise DataError(
-                "This interval was read from a proof, which has no history to draw.",
-                code="unsupported",
-            )
+        why = "This interval was read from a proof, which has no history to draw."
+        refuse(DataError, (not errors.history, why, "unsupported", None))
         seconds, low, high = np.array(errors.history).T
         return cls(seconds=seconds, low=low, high=high).plot(ax)
 
@@ -314,8 +311,9 @@ class SuspiciousLabelsDisplay(Display):
     @classmethod
     def from_labels(cls, labels: SuspiciousLabels, *, ax: Any = None) -> Self:
         """Draw the first 15 rows of the result of :func:`linsep.suspicious_labels`."""
-        if not labels:
-            raise DataError("No labels are suspicious: there is nothing to draw.", code="no-rows")
+        refuse(DataError, (
+            not labels, "No labels are suspicious: there is nothing to draw.", "no-rows", None,
+        ))  # fmt: skip
         return cls(labels=labels).plot(ax)
 
     def _draw(self) -> list[Any]:
@@ -353,13 +351,12 @@ class ChanceDisplay(Display):
         """Draw the probability for the rows of a two-sided verdict of :func:`linsep.separation`
         that was not read from a proof.
         """
-        chance = getattr(verdict, "chance", None)
-        if chance is None or not chance.known:
-            raise DataError(
-                "Only a two-sided verdict returned by linsep.separation has the number and the "
-                "dimension of the distinct rows: pass such a verdict.",
-                code="unsupported",
-            )
+        chance: Any = getattr(verdict, "chance", None)
+        refuse(DataError, (
+            chance is None or not chance.known,
+            "Only a two-sided verdict returned by linsep.separation has the number and the "
+            "dimension of the distinct rows: pass such a verdict.", "unsupported", None,
+        ))  # fmt: skip
         return cls(
             n_dimensions=chance.n_dimensions, fit_intercept=chance.fit_intercept,
             n_distinct=chance.n_distinct, bound=chance.enough or chance.tied,

@@ -12,8 +12,8 @@ from matplotlib.ticker import FuncFormatter, Locator, MaxNLocator, NullLocator
 from matplotlib.transforms import ScaledTranslation
 from mpl_toolkits.mplot3d.art3d import Poly3DCollection
 
-from linsep.errors import DataError, hint
-from linsep.estimators.labels import label_text, words_and_signs
+from linsep.errors import DataError, hint, refuse
+from linsep.estimators.labels import words_and_signs
 from linsep.estimators.showing import deviations, machine_names
 from linsep.inference.table import DIVERGING, ODDS_RATIO, Summary
 from linsep.mistake_bounds.margins import codes_of, linear_of
@@ -21,7 +21,6 @@ from linsep.plot import display
 from linsep.plot.display import (
     GRAY,
     LONGEST_NAME,
-    MARKERS,
     MOST_NAMED,
     Display,
     Panels,
@@ -70,19 +69,23 @@ LEAST_RATIO = 1e-100
 ENDS = (("\N{MINUS SIGN}\N{INFINITY}", "\N{INFINITY}"), ("0", "\N{INFINITY}"))
 #: more images than that are too small to look at
 MOST_IMAGES = 30
+#: inputs of a neuron that is drawn
+MOST_INPUTS = 15
 #: images in a line
 COLUMNS = 5
 #: more lines than that are a gray mass
 MOST_LINES = 500
 #: rows that are drawn with the constant feature; of more, so many are chosen evenly
 MOST_ROWS = 2_000
-#: the azimuth of matplotlib's axes in space, in degrees
-USUAL_SIDE = -60.0
+#: the azimuth of matplotlib's axes in space, in degrees, the slope of the view, the cosine of the
+#: angle with a normal from which a plane is seen well, and turns in the order of preference
+USUAL_SIDE, SLOPE, ENOUGH = -60.0, float(np.tan(np.radians(20.0))), 0.6
+TURNS = tuple(sign * turn for turn in range(0, 100, 10) for sign in (1, -1))
 
 
 class CoefficientDisplay(Display):
-    """The coefficients of a regression with confidence intervals, or the weights of a learner with
-    their standard deviations. Infinite estimates are drawn as arrows.
+    """The coefficients of a regression with confidence intervals, the weights of a learner with
+    their standard deviations, or weights as bars. Infinite estimates are drawn as arrows.
 
     Attributes
     ----------
@@ -93,6 +96,7 @@ class CoefficientDisplay(Display):
         Shown instead of an estimate, such as "dependent" or "+inf"; else empty.
     what : str, what the numbers are
     odds : bool, whether they are odds ratios, on a logarithmic axis
+    bars : bool, whether the intervals are bars from 0 to the weights
     about : str, how many coefficients are not shown, or empty
     points_ : Line2D of the estimates
     intervals_ : LineCollection of the intervals with both ends on the axis
@@ -101,42 +105,39 @@ class CoefficientDisplay(Display):
     zero_ : Line2D where a feature has no effect
     """
 
+    bars = False
+
     @classmethod
     def from_estimator(
         cls, estimator: Any, *, odds: bool = False, top: int = 30, ax: Any = None
     ) -> Self:  # fmt: skip
-        """Draw the coefficients of a fitted regression, or weights with their standard deviations.
+        """Draw the coefficients of a fitted regression, or the weights of a linear classifier.
 
         Parameters
         ----------
-        estimator : fitted regression with a ``summary()``, or classifier with ``variances_``
+        estimator : fitted regression with a ``summary()``, or linear classifier
         odds, top, ax : as for :meth:`from_summary`; the largest weights are shown
         """
         if hasattr(estimator, "summary"):
             return cls.from_summary(estimator.summary(), odds=odds, top=top, ax=ax)
-        name = type(estimator).__name__
-        if (spread := deviations(estimator)) is None:
-            raise DataError(
-                f"{name} has no intervals; use a regression, or a learner with variances.",
-                code="unsupported",
-            )
-        if odds:
-            raise DataError(
-                f"The weights of {name} are not log-odds",
-                hint("leave out {}", odds=None),
-                code="unsupported",
-                option="odds",
-            )
+        check_drawable(estimator, "coef_", "has no weights of features; use a linear model.")
+        refuse(DataError, (
+            odds, f"The weights of {type(estimator).__name__} are not log-odds",
+            "unsupported", "odds", hint("leave out {}", odds=None),
+        ))  # fmt: skip
         (words, signs), machines = words_and_signs(estimator), machine_names(estimator)
-        names, weights, sure = said_of(estimator, words), signs * estimator.coef_, spread[0]
+        names, spread = said_of(estimator, words), deviations(estimator)
+        known = spread is not None
+        weights = signs * np.atleast_2d(dense(estimator.coef_))
+        sure = spread[0] if spread else weights  # a bar is from 0 to the weight
         order = np.argsort(-np.abs(weights), axis=None, kind="stable")[:top]
         at = np.unravel_index(order, weights.shape)
         w, s, several = weights[at], sure[at], len(machines) > 1
         shown = [f"{machines[k]}: " * several + names[j] for k, j in zip(*at, strict=True)]
         left = weights.size - w.size
         return cls(
-            names=shown, estimates=w, low=w - s, high=w + s, status=[""] * w.size, odds=False,
-            what="weight ± one standard deviation",
+            names=shown, estimates=w, low=w - s, high=w + s * known, status=[""] * w.size,
+            odds=False, bars=not known, what="weight" + " ± one standard deviation" * known,
             about=f"{counted(left, 'weight')} not shown" if left else "",
         ).plot(ax)  # fmt: skip
 
@@ -192,10 +193,10 @@ class CoefficientDisplay(Display):
             ends[ends > 1 / LEAST_RATIO] = np.inf
         inside, whole = np.isfinite(ends[:, 2]), np.isfinite(ends[:, :2]).all(axis=1)
         self.intervals_ = self.ax_.hlines(
-            places[whole], *ends[whole, :2].T, color=hue(0), linewidth=1.5
+            places[whole], *ends[whole, :2].T, color=hue(0), linewidth=9.0 if self.bars else 1.5
         )
         (self.points_,) = self.ax_.plot(
-            ends[inside, 2], places[inside], color=hue(0), marker="o", ls=""
+            ends[inside, 2], places[inside], color=hue(0), marker="" if self.bars else "o", ls=""
         )
         self.ax_.set_yticks(places, map(literal, cut(self.names, LONGEST_TERM)))
         self.ax_.set(xlabel=self.what, ylim=(-0.7, n - 0.3))
@@ -277,6 +278,53 @@ class Ratios(Locator):
         return np.outer(powers, [1.0, 2.0, 5.0] if high - low < FINE_DECADES else [1.0]).ravel()
 
 
+class NeuronDisplay(Display):
+    """A linear classifier as neurons: inputs with the constant 1, weights, and weighted sums.
+
+    Attributes
+    ----------
+    weights : array of shape (sums, 1 + features), intercepts first
+    inputs, outputs : list of str, names at both sides
+    lines_, texts_ : lists of Line2D and of Text, a line and a number for every weight
+    """
+
+    @classmethod
+    def from_estimator(cls, estimator: Any, *, ax: Any = None) -> Self:
+        """Draw a fitted linear classifier of at most 15 features and 7 sums."""
+        check_drawable(estimator, "coef_", "has no weights of features; use a linear classifier.")
+        coef = np.atleast_2d(dense(estimator.coef_))
+        many = coef.shape[1] > MOST_INPUTS or len(coef) > MOST_NAMED
+        refuse(DataError, (many, "These are too many weights: draw bars.", "too-large", None))
+        said = "sum for {}" if len(coef) > 1 else "sign of the sum:\n{}"
+        return cls(
+            weights=np.column_stack([np.resize(estimator.intercept_, len(coef)), coef]),
+            inputs=["1", *names_of(None, coef.shape[1], estimator)],
+            outputs=[said.format(name) for name in machine_names(estimator)],
+        ).plot(ax)
+
+    def _draw(self) -> list[Any]:
+        n, paper = self.weights.shape[1], self.ax_.get_facecolor()
+        left, right = ((np.arange(k) - (k - 1) / 2) * -n / k for k in (n, len(self.weights)))
+        self.lines_, self.texts_ = [], []
+        for (k, j), w in np.ndenumerate(self.weights):
+            color, x = hue(0 if w > 0 else 5) if w else GRAY, 0.3 + 0.12 * k
+            width = 0.5 + 4.0 * abs(w) / (float(np.abs(self.weights).max()) or 1.0)
+            self.lines_ += self.ax_.plot(
+                [0, 1], [left[j], right[k]], color=color, linewidth=width, marker="o",
+                markersize=16, markerfacecolor=paper, markeredgecolor=ink(), markeredgewidth=1.0,
+            )  # fmt: skip
+            at, look = (x, left[j] + x * (right[k] - left[j])), {"facecolor": paper, "pad": 1.0}
+            self.texts_.append(
+                self.ax_.text(*at, f"{w:.4g}", color=color, ha="center", va="center", zorder=5,
+                              bbox=look | {"edgecolor": "none"})
+            )  # fmt: skip
+        self.ax_.set_yticks(left, map(literal, self.inputs))
+        said = list(map(literal, self.outputs))
+        self.ax_.secondary_yaxis("right").set(yticks=right, yticklabels=said, frame_on=False)
+        self.ax_.set(xlim=(-0.1, 1.1), ylim=(-n / 2, n / 2), xticks=[], frame_on=False)
+        return []
+
+
 class WeightImageDisplay(Panels):
     """The weights of a linear image classifier as images, one for each class or pair of classes.
 
@@ -319,8 +367,6 @@ class WeightImageDisplay(Panels):
                 value=shape,
             )
         titles = machine_names(estimator)
-        if n == 1 and len(titles) == 2:  # of another library
-            titles = [" against ".join(titles[::-1])]
         return cls(
             images=coef[:MOST_IMAGES].reshape(-1, height, width), titles=titles[:MOST_IMAGES],
             about=f"the first {MOST_IMAGES} of {n:,}" if n > MOST_IMAGES else "",
@@ -438,12 +484,11 @@ class WeightSpaceDisplay(Display):
         """
         check_beside(X, y=y)
         rows = dense(numbers_of(X))
-        if rows.shape[1] + fit_intercept != 2:
-            raise DataError(
-                f"A weight space needs two weights, not {rows.shape[1] + fit_intercept}: pass two "
-                f"features, or one with fit_intercept=True.",
-                code="unsupported",
-            )
+        refuse(DataError, (
+            rows.shape[1] + fit_intercept != 2,
+            f"A weight space needs two weights, not {rows.shape[1] + fit_intercept}: pass two "
+            f"features, or one with fit_intercept=True.", "unsupported", None,
+        ))  # fmt: skip
         _, codes = display.two_classes(np.asarray(y), "A weight space")
         names = list(feature_names or names_of(X, rows.shape[1]))
         if fit_intercept:
@@ -546,20 +591,18 @@ class AugmentationDisplay(Display):
         ax : matplotlib Axes, with ``projection="3d"`` for two features; default None
         """
         model = linear_of(estimator)
-        if len(model.classes) != 2:
-            raise DataError(
-                f"The constant feature is drawn for two classes, but there are "
-                f"{len(model.classes)}.",
-                code="class-count",
-            )
+        refuse(DataError, (
+            len(model.classes) != 2,
+            f"The constant feature is drawn for two classes, but there are "
+            f"{len(model.classes)}.", "class-count", None,
+        ))  # fmt: skip
         check_beside(X, y=y)
         rows = model.rows(X)
-        if rows.shape[1] > 2:
-            raise DataError(
-                f"{rows.shape[1]:,} features and a constant cannot be drawn: draw the regions of "
-                "the classes with DecisionDisplay or `linsep plot decision`.",
-                code="unsupported",
-            )
+        refuse(DataError, (
+            rows.shape[1] > 2,
+            f"{rows.shape[1]:,} features and a constant cannot be drawn: draw the regions of "
+            "the classes with DecisionDisplay or `linsep plot decision`.", "unsupported", None,
+        ))  # fmt: skip
         n = rows.shape[0]
         some = np.linspace(0, n - 1, min(n, MOST_ROWS)).astype(int)
         return cls(
@@ -571,12 +614,10 @@ class AugmentationDisplay(Display):
 
     def _open(self, ax: Any) -> None:
         space = self.rows.shape[1] == 2
-        if space and ax is not None and not hasattr(ax, "get_zlim"):
-            raise DataError(
-                "Two features and a constant need axes with projection='3d'.",
-                code="bad-option",
-                option="ax",
-            )
+        refuse(DataError, (
+            space and ax is not None and not hasattr(ax, "get_zlim"),
+            "Two features and a constant need axes with projection='3d'.", "bad-option", "ax",
+        ))  # fmt: skip
         self.figure_, self.ax_ = display.new_axes(ax, "3d" if space else None)
 
     def _draw(self) -> list[Any]:
@@ -622,13 +663,7 @@ class AugmentationDisplay(Display):
         self.height_ = self.ax_.add_collection3d(
             Poly3DCollection([corners], facecolor=("0.5", 0.12), edgecolor=("0.5", 0.5))
         )
-        self.points_ = [
-            self.ax_.scatter(
-                *self.rows[self.y == k].T, 1.0, s=28.0, color=[hue(k)], marker=MARKERS[k],
-                depthshade=False, label=wrapped(label_text(self.classes[k])),
-            )
-            for k in range(2)
-        ]  # fmt: skip
+        self.points_ = display.draw_in_space(self.ax_, self.rows, self.y, self.classes, 1.0, 28.0)
         drawn: list[Any] = []
         if (ends := self._cut_within(xs, ys)) is not None:
             cut = np.column_stack([ends, np.ones(2)])
@@ -643,21 +678,20 @@ class AugmentationDisplay(Display):
         )  # fmt: skip
         for axis in (self.ax_.xaxis, self.ax_.yaxis):
             axis.labelpad = 4.0 + 8.0 * axis.get_label_text().count("\n")
-        # from the usual side, unless that looks along the separator
-        across = np.degrees(np.arctan2(*(self.weights[:2] * [np.ptp(xs), np.ptp(ys)])[::-1]))
-        along = (USUAL_SIDE - across) % 180.0 - 90.0
-        turn = np.copysign(30.0, along) - along if abs(along) < 30.0 else 0.0
+        # from the side nearest to the usual one that looks at the separator, not along it
+        sides = np.radians(USUAL_SIDE + np.array(TURNS))
+        looks = np.column_stack([np.cos(sides), np.sin(sides), np.full(len(sides), SLOPE)])
+        normal = self.weights * [np.ptp(xs), np.ptp(ys), 1.2] / np.array([4.0, 4.0, 3.0])
+        seen = np.abs(looks @ normal) / (np.linalg.norm(normal) or 1.0)
+        turn = TURNS[int(np.argmax(np.minimum(seen, ENOUGH)))]
         self.ax_.view_init(elev=20.0, azim=USUAL_SIDE + turn)
         return [*class_handles(self.points_, len(self.rows), self.classes), *drawn]
 
     def _cut_within(self, xs: np.ndarray, ys: np.ndarray) -> np.ndarray | None:
-        *w, b = self.weights
-        if not np.any(w):
-            return None
-        corners = np.array([(xs[i], ys[j]) for i, j in ((0, 0), (1, 0), (1, 1), (0, 1))])
-        scores = corners @ w + b
-        crossed = np.flatnonzero((scores > 0) != (np.roll(scores, 1) > 0))  # sides of the rectangle
-        if not len(crossed):
-            return None
-        start, before, after = corners[crossed - 1], scores[crossed - 1], scores[crossed]
-        return start + (before / (before - after))[:, None] * (corners[crossed] - start)
+        v, w, b = self.weights
+        with np.errstate(divide="ignore", invalid="ignore"):  # of lines along an edge
+            ends = np.array([[xs, -(v * xs + b) / w], [-(w * ys + b) / v, ys]])
+        ends = ends.transpose(0, 2, 1).reshape(4, 2)
+        low, high = np.stack([xs, ys], axis=1)
+        found = np.unique(ends[((ends >= low) & (ends <= high)).all(axis=1)], axis=0)
+        return found[[0, -1]] if len(found) > 1 else None

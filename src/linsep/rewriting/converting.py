@@ -14,18 +14,9 @@ import pyarrow.parquet as pq
 import scipy.sparse as sp
 
 from linsep.errors import DataError, hint
-from linsep.sources.base import Source
-from linsep.sources.tables.columns import (
-    check_column,
-    column_types,
-    columns_of,
-    family_of,
-    first_rows,
-    no_feature,
-)
+from linsep.sources import Source, tables
 from linsep.sources.tables.encoding import forbid
-from linsep.sources.tables.files import FilesInOrder, kinds_in, rechunked
-from linsep.sources.tables.table_file import TableFile, numbers_in, reading, rows_at_once
+from linsep.sources.tables.table_file import reading
 from linsep.sources.tables.text_file import ARROW_TYPES
 from linsep.validation.checks import EXACT
 
@@ -37,7 +28,7 @@ _VALUES, _ROWS = 1 << 22, 4096
 _CODE = r"^[ \t]*[-+]?0[0-9]"
 
 
-class Table(FilesInOrder):
+class Table(tables.FilesInOrder):
     """The columns of a table, unchanged; in text, numbers are doubles.
 
     Parameters
@@ -49,13 +40,13 @@ class Table(FilesInOrder):
     Raises DataError for a missing column, or for values that Parquet written from text cannot hold.
     """
 
-    def __init__(self, files: list[TableFile], exclude: list[str], needed: list[str]):
+    def __init__(self, files: list[tables.TableFile], exclude: list[str], needed: list[str]):
         super().__init__(files)
-        self._first, _ = first_rows(files)
+        self._first, _ = tables.first_rows(files)
         path, stored = self._first.path, self._first.columns()
         for name in [*exclude, *needed]:
-            check_column(path, stored, name)
-        types = {n: t for n, t in column_types(files, exclude).items() if n not in exclude}
+            tables.check_column(path, stored, name)
+        types = {n: t for n, t in tables.column_types(files, exclude).items() if n not in exclude}
         if not types:
             raise DataError(f"{path} has no columns left to write.", code="no-columns", path=path)
         codes = dict.fromkeys(self._codes(types), pa.string())
@@ -64,11 +55,14 @@ class Table(FilesInOrder):
             name for name, kind in types.items() if pa.types.is_integer(kind) and name not in codes
         ]  # fmt: skip
         for name, kind in types.items() if not self._first.typed else ():
-            family = "text" if pa.types.is_temporal(kind) else family_of(kind)
+            family = "text" if pa.types.is_temporal(kind) else tables.family_of(kind)
             if family is None:
-                raise no_feature(self._first, name, kind)
+                raise tables.no_feature(self._first, name, kind)
             types[name] = codes.get(name, ARROW_TYPES[family])
-        self._schema, (self._columns, others) = pa.schema([*types.items()]), columns_of(types)
+        self._schema, (self._columns, others) = (
+            pa.schema([*types.items()]),
+            tables.columns_of(types),
+        )
         self._columns.exclude = [*exclude, *others]
 
     def _codes(self, types: dict[str, pa.DataType]) -> set[str]:
@@ -86,14 +80,17 @@ class Table(FilesInOrder):
         """Yield all rows; DataError for a number that no double equals, and for other types."""
         columns, schema = self._columns, self._schema
         for each in self.each_file():
-            kinds_in(each, columns, False, self._first.path)
-            kinds = {field.name: family_of(field.type) or "text" for field in schema}
-            rows = rows_at_once(len(kinds), _VALUES, _VALUES)
+            tables.kinds_in(each, columns, False, self._first.path)
+            kinds = {field.name: tables.family_of(field.type) or "text" for field in schema}
+            rows = tables.rows_at_once(len(kinds), _VALUES, _VALUES)
             start = 0
-            for table in rechunked(each.chunks(kinds, columns.exclude), rows):
+            for table in tables.rechunked(each.chunks(kinds, columns.exclude), rows):
                 for name in self._whole:
-                    far, place = np.abs(numbers_in(table, name)) >= EXACT, each.places_from(start)
-                    leave = hint("leave it out with {}", exclude=[name])
+                    numbers, place = tables.numbers_in(table, name), each.places_from(start)
+                    far, leave = (
+                        np.abs(numbers) >= EXACT,
+                        hint("leave it out with {}", exclude=[name]),
+                    )
                     forbid(far, place, name, "has too many digits", leave, code="not-exact")
                 start += table.num_rows
                 with reading(each.path, f"of the types in {self._first.path}"):
@@ -103,10 +100,10 @@ class Table(FilesInOrder):
 
 def write_parquet(source: Table | Source, file: Any) -> tuple[int, list[str]]:
     """Write the columns of a table, or sparse rows as columns, to a binary file."""
-    tables = source.tables() if isinstance(source, Table) else _columns(source)
-    first, rows = next(tables), 0
+    parts = source.tables() if isinstance(source, Table) else _columns(source)
+    first, rows = next(parts), 0
     with pq.ParquetWriter(file, first.schema) as writer:
-        for table in chain([first], tables):
+        for table in chain([first], parts):
             writer.write_table(table)
             rows += table.num_rows
     return rows, []
@@ -128,7 +125,7 @@ def _columns(source: Source) -> Iterator[pa.Table]:
     base = source.recipe().get("index_base", 0)
     names = [str(number + base) for number in range(width)]
     for batch in source.batches():
-        for part in batch.cut(rows_at_once(width, _VALUES, _VALUES)):
+        for part in batch.cut(tables.rows_at_once(width, _VALUES, _VALUES)):
             X = np.pad(part.dense(), [(0, 0), (0, width - part.X.shape[1])])
             found: dict[str, Any] = {"label": part.y} if labeled else {}
             if source.weighted:

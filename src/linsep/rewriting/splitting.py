@@ -21,19 +21,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from linsep.errors import DataError
+from linsep.sources import tables
 from linsep.sources.lines import BYTE_ORDER_MARK, LineReader
-from linsep.sources.remote.file import File
-from linsep.sources.tables.columns import (
-    check_column,
-    check_may_become,
-    column_types,
-    family_of,
-)
+from linsep.sources.remote import File
+from linsep.sources.tables.columns import check_may_become
 from linsep.sources.tables.csv import CsvFile
-from linsep.sources.tables.files import FilesInOrder, check_separated, open_table
-from linsep.sources.tables.reading_options import AS_USUAL, ReadingOptions
-from linsep.sources.tables.spellings import NO_NUMBER, PLAIN, canonical, converted
-from linsep.sources.tables.table_file import TableFile, numbers_in, text_codes
+from linsep.sources.tables.reading_options import AS_USUAL
+from linsep.sources.tables.spellings import canonical
 from linsep.sources.tables.text_file import BLOCK_BYTES, whole_lines
 
 #: names of the parts
@@ -73,7 +67,7 @@ class Lines(LineReader):
     header : bytes before the first row of CSV, which are known with that row
     """
 
-    def __init__(self, path: File, format: str, reading: ReadingOptions):
+    def __init__(self, path: File, format: str, reading: tables.ReadingOptions):
         self.path, self.size, self.header = path, path.stat().st_size, b""
         self._format, self._reading, self._is_csv = format, reading, format in ("csv", "tsv")
         super().__init__([path], BLOCK_BYTES, max_line=reading.max_line)
@@ -110,7 +104,7 @@ class Lines(LineReader):
                     self.header += text
 
 
-class Split(FilesInOrder):
+class Split(tables.FilesInOrder):
     """Splits files of one format.
 
     Parameters
@@ -134,34 +128,34 @@ class Split(FilesInOrder):
     def __init__(
         self, paths: list[File], format: str, shares: list[Fraction], *, seed: int,
         target: str | None = None, group: str | None = None, time: str | None = None,
-        in_order: bool = False, reading: ReadingOptions = AS_USUAL,
+        in_order: bool = False, reading: tables.ReadingOptions = AS_USUAL,
     ):  # fmt: skip
         self._shares, self._seed, self._format = shares, seed, format
         self._group, self._time, self._in_order = group, time, in_order
         self._column = group or time or (None if in_order else target)
         self.rows, self._numbers = [0] * (len(shares) + 1), count()
-        check_separated(paths[0], [format], reading)
+        tables.check_separated(paths[0], [format], reading)
         self._is_text, alike = format not in ("parquet", "arrow"), format not in OTHER_LINES
         keyed = paths if alike or (format == "jsonl" and self._column is not None) else []
-        self._tables = {path: open_table(path, format, reading) for path in keyed}
+        self._tables = {path: tables.open_table(path, format, reading) for path in keyed}
         texts = [Lines(path, format, reading) for path in paths] if self._is_text else None
         super().__init__(texts or [self._tables[path] for path in paths])
         if keyed:
             self._check_columns([*self._tables.values()], alike)
 
-    def _check_columns(self, tables: list[TableFile], alike: bool) -> None:
-        name, first = self._column, tables[0].columns()
-        for table in tables:
+    def _check_columns(self, files: list[tables.TableFile], alike: bool) -> None:
+        name, first = self._column, files[0].columns()
+        for table in files:
             if name is not None:
-                check_column(table.path, table.columns(), name)
+                tables.check_column(table.path, table.columns(), name)
             if alike and [*table.columns().items()] != [*first.items()]:
-                said = f"{table.path} has other columns or types than {tables[0].path}"
+                said = f"{table.path} has other columns or types than {files[0].path}"
                 raise DataError(said, "split it separately", code="mixed-formats", path=table.path)
-        types = column_types(tables, [other for other in first if other != name])
+        types = tables.column_types(files, [other for other in first if other != name])
         if name is not None:
-            self._numeric = family_of(types[name]) == "number"
+            self._numeric = tables.family_of(types[name]) == "number"
             how = "categorical" if self._time is None else "date"
-            check_may_become(tables[0], name, types[name], how)
+            check_may_become(files[0], name, types[name], how)
 
     def write(self, files: list[Any]) -> None:
         """Write each row to the binary file of its part.
@@ -232,12 +226,14 @@ class Split(FilesInOrder):
             start += batch.num_rows
             if self._time is not None:
                 how = {name: "number" if self._numeric else "date"}
-                keys = numbers_in(converted(cells, how, PLAIN, place, {}), name)
+                keys = tables.numbers_in(
+                    tables.converted(cells, how, tables.PLAIN, place, {}), name
+                )
                 missing = np.isnan(keys)
             else:
-                codes, values = text_codes(cells.column(name), name, place)
+                codes, values = tables.text_codes(cells.column(name), name, place)
                 texts = np.array([*(canonical(value.strip()) for value in values), ""], object)
-                empty = [not text or (self._numeric and text in NO_NUMBER) for text in texts]
+                empty = [not text or (self._numeric and text in tables.NO_NUMBER) for text in texts]
                 keys, missing = texts[codes], np.array(empty)[codes]
             if missing.any():
                 said = place(int(np.argmax(missing))) + f" has no value in column '{name}'"

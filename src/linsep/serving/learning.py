@@ -19,9 +19,9 @@ from typing import Any
 import numpy as np
 import orjson
 
+from linsep import KernelPerceptron
 from linsep.batches import join
 from linsep.errors import LinsepError
-from linsep.learners.kernel import KernelPerceptron
 from linsep.serving.limits import NO_LIMITS, Budget, Refused
 from linsep.serving.log import Entry, RowLog
 from linsep.serving.model import Served

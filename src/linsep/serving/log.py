@@ -15,7 +15,8 @@ from typing import NamedTuple
 
 from filelock import FileLock, Timeout
 
-from linsep._system.files import check_free, sync_folder
+from linsep._system import check_free
+from linsep._system.files import sync_folder
 from linsep.errors import LinsepError
 
 #: "lse" and the version of the format, in the header of the file

@@ -14,16 +14,14 @@ import linsep
 from linsep import model_files
 from linsep.batches import Batch, join
 from linsep.errors import DataError, LinsepError
-from linsep.estimators.labels import has_offset, plain_labels
-from linsep.estimators.predicting import probabilities_of
+from linsep.estimators import has_offset, plain_labels, probabilities_of, threshold_of
 from linsep.estimators.showing import terms_of, without_weights
-from linsep.estimators.thresholds import threshold_of
 from linsep.naive_bayes import scoring_regression
 from linsep.serving.limits import Budget, Limits, Refused
 from linsep.serving.log import digest_of
 from linsep.serving.requests import JSON, Wanted, fields_of
 from linsep.serving.rows import VALUE_BYTES, LineReader, Opened, TableReader, opened_file
-from linsep.sources.base import Source
+from linsep.sources import Source
 from linsep.words import a
 
 #: bytes of memory of a number in an answer, as an object of Python and as text; of a term of an

@@ -22,12 +22,10 @@ from linsep._system.files import process_mark
 from linsep.batches import Batch
 from linsep.errors import DataError, LinsepError
 from linsep.serving.limits import Budget
-from linsep.sources.base import Source
-from linsep.sources.opening import open_source
-from linsep.sources.tables.columns import Columns, from_recipe, to_recipe
+from linsep.sources import Source, open_source
+from linsep.sources.tables import ReadingOptions, converted, from_recipe
+from linsep.sources.tables.columns import Columns, to_recipe
 from linsep.sources.tables.encoding import Encoder
-from linsep.sources.tables.reading_options import ReadingOptions
-from linsep.sources.tables.spellings import converted
 from linsep.validation.checks import EXACT
 from linsep.words import counted, either
 

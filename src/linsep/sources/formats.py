@@ -5,7 +5,7 @@ import lzma
 import os
 import re
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -29,10 +29,16 @@ ENDINGS = {
     ".ipc": "arrow",
 }  # fmt: skip
 FORMATS = (*dict.fromkeys(ENDINGS.values()), "folder")
+#: kinds of data, in words
+WORDS = {
+    "table": "a table", "frame": "in memory", "arrays": "arrays in memory",
+    "svmlight": "svmlight text", "vw": "Vowpal Wabbit's text",
+}  # fmt: skip
 #: columns of a folder of texts
 TEXT, LABEL = "text", "label"
 #: stands for a delimiter: any run of blanks and tabs
 WHITESPACE = "whitespace"
+_DELIMITER = re.compile(rf'{WHITESPACE}|(?![a-zA-Z0-9"\r\n\0])[\x00-\x7f]')
 #: what may replace missing values, what is done about them, and columns of numbers
 FILLED = ("zero", "mean", "indicator")
 MISSING = ("error", "drop", *FILLED)
@@ -42,18 +48,12 @@ BINARY = ("parquet", "arrow")
 #: what reading a damaged file raises
 DAMAGE = (OSError, EOFError, lzma.LZMAError)
 
-#: what files with other endings are, and what to do
+#: what to do with files of other endings
 _FOREIGN = {
-    **dict.fromkeys(
-        (".lzma", ".lz4", ".br", ".zip", ".7z", ".rar", ".tar", ".tgz"),
-        ("is compressed in a format that linsep does not read", "unpack it"),
-    ),
-    **dict.fromkeys((".xlsx", ".xls", ".ods"), ("is a spreadsheet", "save it as CSV")),
-    ".mbox": ("is a mailbox", "save its messages as .eml files, in a folder for each label"),
+    **dict.fromkeys((".lzma", ".lz4", ".br", ".zip", ".7z", ".rar", ".tar", ".tgz"), "unpack it"),
+    **dict.fromkeys((".xlsx", ".xls", ".ods"), "save it as CSV"),
+    ".mbox": "save its messages as .eml files, in a folder for each label",
 }
-
-#: endings of text of any format, whose first lines are looked at
-_TEXT = {".txt", ".dat", ".data"}
 
 _PEEK_BYTES, _PEEK_LINES = 1 << 16, 100
 # A label and pairs, a number alone, or pairs alone; perhaps with a comment.
@@ -61,63 +61,51 @@ _PAIR = rb"\w+:[^\s:]+"
 _SVMLIGHT = re.compile(
     rb"[ \t]*([^\s:;#]+([ \t]+%b)+|[-+.\deE]+|%b([ \t]+%b)*)[ \t]*(#.*)?" % (_PAIR, _PAIR, _PAIR)
 )
-# Up to three numbers, perhaps a tag, and a bar that is followed by a namespace or by a feature.
-_VW = re.compile(rb"[ \t]*([-+.\deE]+[ \t]+){0,3}('[^\s|]*[ \t]*)?\|(?P<features>.*)")
 
 
 def is_delimiter(given: Any) -> bool:
-    if isinstance(given, str) and given == WHITESPACE:
-        return True
-    one = isinstance(given, str) and len(given) == 1 and given.isascii()
-    return one and not given.isalnum() and given not in '"\r\n\0'
+    return isinstance(given, str) and _DELIMITER.fullmatch(given) is not None
 
 
 def format_by_name(path: File) -> str | None:
     """Return the format by the ending of a name, "folder" for a folder, or None."""
-    endings = [ending.lower() for ending in path.suffixes]
-    compressed = bool(endings) and endings[-1] in CODECS
-    found = ENDINGS.get("".join(endings[-2:-1] if compressed else endings[-1:]))
+    found = ENDINGS.get(_ending(path))
     if found is None and path.is_dir():
         return "folder"
-    return None if compressed and found in BINARY else found
+    return None if path.suffix.lower() in CODECS and found in BINARY else found
+
+
+def _ending(path: File) -> str:
+    """Return the last ending of a name but for those of compressions."""
+    return next((e for e in map(str.lower, reversed(path.suffixes)) if e not in CODECS), "")
 
 
 def format_of(path: File, declared: str | None = None) -> str:
     """Return the format of a file: as ``declared``, by its name, or by its first lines."""
     if declared is not None:
         if declared not in FORMATS:
-            *most, last = FORMATS
-            raise DataError(
-                f"format is {declared!r}: choose {', '.join(most)} or {last}.",
-                code="bad-option", option="format", value=declared,
-            )  # fmt: skip
+            said, known = f"format is {declared!r}", f"choose one of {', '.join(FORMATS)}"
+            raise DataError(said, known, code="bad-option", option="format", value=declared)
         return declared
     if not named_vaguely(path):
         return format_by_name(path) or "svmlight"  # opening it reports that it is missing
-    found = format_by_content(path)
-    if found is None and first_lines(path) != []:
+    if not is_svmlight(path) and first_lines(path) != []:
         raise unknown_format(path)
-    return found or "svmlight"  # which reports that there are no rows
+    return "svmlight"  # which reports that there are no rows
 
 
 def named_vaguely(path: File) -> bool:
     """Return whether a file exists whose name does not determine its format."""
-    endings = [e for e in (ending.lower() for ending in path.suffixes) if e not in CODECS]
-    vague = format_by_name(path) is None or endings[-1:] == [".txt"]
-    return vague and path.exists()
+    return (format_by_name(path) is None or _ending(path) == ".txt") and path.exists()
 
 
 def unknown_format(path: File) -> DataError:
-    endings = [ending for ending in path.suffixes if ending.lower() not in CODECS]
-    ending = endings[-1] if endings else ""
-    if ENDINGS.get(ending.lower()) in BINARY:
-        return DataError(
-            f"{path} is a compressed {ending} file", "decompress it", code="wrong-format", path=path
-        )
-    if ending.lower() in _FOREIGN:
-        what, change = _FOREIGN[ending.lower()]
-        return DataError(f"{path} {what}", change, code="wrong-format", path=path)
-    known = " ".join(one for one in ENDINGS if one not in _TEXT)
+    ending = _ending(path)
+    change = "decompress it" if ENDINGS.get(ending) in BINARY else _FOREIGN.get(ending)
+    if change is not None:
+        said = f"{path} is not in a format that linsep reads"
+        return DataError(said, change, code="wrong-format", path=path)
+    known = " ".join(one for one in ENDINGS if one != ".txt")
     return DataError(
         f"Neither the name of {path} nor its first lines determine its format",
         hint("set its format, such as {}", format="csv"),
@@ -126,24 +114,13 @@ def unknown_format(path: File) -> DataError:
     )  # fmt: skip
 
 
-def format_by_content(path: File) -> str | None:
-    """Return "svmlight" or "vw" if the first line of a file, after comments, and most of the next
-    ones are such; None otherwise.
+def is_svmlight(path: File) -> bool:
+    """Return whether the first line of a file, after comments, and most of the next ones are
+    svmlight text.
     """
-    lines = first_lines(path)
-    if not lines:
-        return None
-    pairs = [_SVMLIGHT.fullmatch(row) for row in lines]
-    if _most(pairs) and any(b":" in match[0] for match in pairs if match):
-        return "svmlight"
-    found = [_VW.fullmatch(row) for row in lines]
-    # Where features are numbers only, it may as well be a table with bars between its cells.
-    names = b"".join(match["features"] for match in found if match)
-    return "vw" if _most(found) and re.search(rb"[A-Za-z_:]", names) else None
-
-
-def _most(found: list[Any]) -> bool:
-    return bool(found[0]) and 2 * sum(map(bool, found)) > len(found)
+    found = [_SVMLIGHT.fullmatch(row) for row in first_lines(path) or [b""]]
+    most = bool(found[0]) and 2 * sum(map(bool, found)) > len(found)
+    return most and any(b":" in match[0] for match in found if match)
 
 
 def first_lines(path: File) -> list[bytes] | None:
@@ -192,7 +169,7 @@ def local_file(path: Path) -> pa.NativeFile:
         raise no_file(path) from None
     except OSError as error:
         raise DataError(
-            f"{path} cannot be opened ({_reason(error)})", "check its name and its permissions",
+            f"{path} cannot be opened ({first_line(error)})", "check its name and its permissions",
             code="cannot-read", path=path,
         ) from error  # fmt: skip
 
@@ -211,15 +188,8 @@ def codec_of(path: File) -> str | None:
     return None
 
 
-def bytes_on_disk(paths: Sequence[File]) -> int | None:
-    try:
-        return sum(path.stat().st_size for path in paths)
-    except OSError:
-        return None
-
-
 def damage(path: File, error: Exception) -> DataError:
-    message, codec = _reason(error), codec_of(path)
+    message, codec = first_line(error), codec_of(path)
     if codec is None:
         said = f"{path} cannot be read ({message})"
         return DataError(said, "check the disk", code="cannot-read", path=path)
@@ -227,8 +197,10 @@ def damage(path: File, error: Exception) -> DataError:
     return DataError(said, "copy it again", code="damaged-file", path=path)
 
 
-def _reason(error: Exception) -> str:
-    return str(error).partition("\n")[0].rstrip(".")
+def first_line(error: BaseException | str) -> str:
+    """Return the first line of what `error` says, without its full stop."""
+    said = str(error).strip() or type(error).__name__
+    return said.splitlines()[0].strip().rstrip(".")[:200]
 
 
 # Arrow's threads read some Python files. The last to let go of one may be such a thread, which

@@ -1,12 +1,11 @@
 """Text files in chunks of whole lines: read on one thread, scanned on others, in reused buffers."""
 
-import codecs
 import re
 from abc import abstractmethod
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import closing
+from contextlib import closing, suppress
 from itertools import islice
 from typing import Any, NamedTuple, TypeVar
 
@@ -17,7 +16,7 @@ from linsep.batches import Batch
 from linsep.compiled.scanners.numbers import PADDING
 from linsep.errors import DataError, Located, NoRows, hint, refuse
 from linsep.sources.base import Source, as_matrix
-from linsep.sources.formats import DAMAGE, bytes_on_disk, damage, opened
+from linsep.sources.formats import DAMAGE, damage, opened
 from linsep.sources.limits import MAX_LINE, check_growth, line_too_long
 from linsep.sources.remote.file import File, Unchanged, located
 from linsep.sources.tables.reading_options import ReadingOptions
@@ -129,30 +128,17 @@ class LineReader:
                 try:
                     count = stream.readinto(view[end:room])
                 except UnicodeError:
-                    raise undecodable(path, str(self._encoding)) from None
+                    raise DataError(
+                        f"{path} is not {self._encoding} text",
+                        "correct it", hint("set the encoding with {}", encoding=None),
+                        code="encoding", path=path, option="encoding", value=self._encoding,
+                    ) from None  # fmt: skip
                 except DAMAGE as error:
                     raise damage(path, error) from error
                 if not count:
                     return end, True
                 end += count
         return end, False
-
-
-def undecodable(path: File, encoding: str) -> DataError:
-    """Return the error for the first line that is not text of an encoding."""
-    decoder, lines = codecs.getincrementaldecoder(encoding)(), 1
-    with opened(path) as (stream, _):
-        while block := stream.read(1 << 16):
-            try:
-                lines += decoder.decode(block).count("\n")
-            except UnicodeError as error:
-                lines += block.count(b"\n", 0, getattr(error, "start", 0))
-                break
-    return DataError(
-        f"{path} line {lines} is not {encoding} text",
-        "correct it", hint("set the encoding with {}", encoding=None),
-        code="encoding", path=path, row=lines, option="encoding", value=encoding,
-    )  # fmt: skip
 
 
 class ScannedChunk(NamedTuple):
@@ -221,7 +207,9 @@ class ScannedFiles(Source):
 
     @property
     def size(self) -> int | None:
-        return bytes_on_disk(self.paths)
+        with suppress(OSError):  # of a file that is gone
+            return sum(path.stat().st_size for path in self.paths)
+        return None
 
     @property
     def position(self) -> int:

@@ -9,8 +9,7 @@ from typing import Any
 from linsep._system.files import is_address
 from linsep.errors import ArgumentError, DataError, ParameterError, hint
 from linsep.sources.base import Source, is_frame
-from linsep.sources.formats import ENDINGS, LABEL, TEXT, format_by_name, format_of
-from linsep.sources.limits import MAX_LINE, bytes_of
+from linsep.sources.formats import ENDINGS, LABEL, TEXT, WORDS, format_by_name, format_of
 from linsep.sources.remote.address import is_remote, shown
 from linsep.sources.remote.file import (
     File,
@@ -184,9 +183,16 @@ def open_source(
             format = format or "folder"
         paths = find_files(names, format)
         kind, place = kind_of(paths, format), paths[0]
-    _check_kind(place, kind, recipe)
+    read_as = "table" if kind == "frame" else kind
+    if recipe is not None and read_as != recipe.get("format"):
+        learned, texts = WORDS.get(str(recipe.get("format")), "other data"), "words" in recipe
+        raise DataError(
+            f"{place} is {WORDS[read_as]}, but the model was trained on {learned}",
+            "give it files of that kind",
+            *["name its folder, each file of which is a text"] * (kind == "svmlight") * texts,
+            code="wrong-format", path=place,
+        )  # fmt: skip
     options = of_kind(place, kind, options)
-    max_line = bytes_of(max_line or MAX_LINE)
     if kind in ("table", "frame"):
         from linsep.sources.tables.table import TableSource
 
@@ -222,11 +228,6 @@ _OPTIONS = {
     "table": {*DEFAULTS}, "frame": {*DEFAULTS} - {*OF_CSV}, "svmlight": {"index_base"},
     "vw": {"hash_bits", *_NAMESPACES},
 }  # fmt: skip
-_WORDS = {
-    "table": "a table, whose columns have names", "frame": "in memory, not a file",
-    "svmlight": "svmlight text, which has no named columns",
-    "vw": "Vowpal Wabbit's text, which has no named columns", "arrays": "arrays in memory",
-}  # fmt: skip
 
 
 def of_kind(path: File | str, kind: str, options: dict[str, Any]) -> dict[str, Any]:
@@ -235,7 +236,8 @@ def of_kind(path: File | str, kind: str, options: dict[str, Any]) -> dict[str, A
     given = [n for n, value in options.items() if n not in _OPTIONS[kind] and value not in defaults]
     if given:
         leave = hint("leave out {}", **dict.fromkeys(given))
-        raise DataError(f"{path} is {_WORDS[kind]}", leave, code="conflict", path=path)
+        said = f"{path} is {WORDS[kind]}, which has no such options"
+        raise DataError(said, leave, code="conflict", path=path)
     return {name: value for name, value in options.items() if name in _OPTIONS[kind]}
 
 
@@ -264,19 +266,6 @@ def _cache_of(cache: Path | None, paths: list[File]) -> Path | None:
     return None if None in dated else cache
 
 
-def _check_kind(path: File | str, kind: str, recipe: dict[str, Any] | None) -> None:
-    read = "table" if kind == "frame" else kind
-    if recipe is not None and read != recipe.get("format"):
-        learned = _WORDS.get(str(recipe.get("format")), "something unknown").partition(",")[0]
-        text = kind == "svmlight" and recipe.get("words")
-        raise DataError(
-            f"{path} is {_WORDS[read].partition(',')[0]}, but the model was trained on {learned}",
-            "give it files of that kind",
-            *["name its folder; each file in it is read as one text"] * bool(text),
-            code="wrong-format", path=path,
-        )  # fmt: skip
-
-
 def find_files(data: list[Any], format: str | None = None) -> list[File]:
     """Return the files of names, folders and globs, folders and globs sorted by name.
 
@@ -286,7 +275,7 @@ def find_files(data: list[Any], format: str | None = None) -> list[File]:
     found: list[File] = []
     for item in data:
         inside: list[Any] = [item]
-        if not isinstance(item, RemoteFile) and is_remote(item):
+        if is_remote(item):
             item, (files, of_folder) = shown(item), find_remote(item)  # noqa: PLW2901
             inside = [file for file in files if not of_folder or _is_data(file, format)]
         elif not isinstance(item, RemoteFile):
@@ -301,15 +290,14 @@ def find_files(data: list[Any], format: str | None = None) -> list[File]:
         found += inside
     if not found:
         raise DataError("There are no files: name at least one.", code="no-file")
-    for file in found:
-        if not file.exists():
-            raise no_file(file)
+    if gone := [file for file in found if not file.exists()]:
+        raise no_file(gone[0])
     return found
 
 
 def _local(item: Any, format: str | None) -> list[Path]:
     """Return the files of a name, folder or glob; the folder itself if it has folders of texts."""
-    path = Path(item.removeprefix("file://") if isinstance(item, str) else item).expanduser()
+    path = Path(str(located(item))).expanduser()
     if not path.exists() and has_magic(str(path)):
         matches = map(Path, sorted(glob(str(path), recursive=True)))  # which hides hidden files
         return [p for p in matches if p.is_file() and not is_hidden(p.name.lstrip("."))]
@@ -327,17 +315,11 @@ def _local(item: Any, format: str | None) -> list[Path]:
 
 def kind_of(paths: list[File], format: str | None = None) -> str:
     """Return "svmlight", "vw" or "table"; raise DataError if the files are mixed."""
-    kinds: dict[str, File] = {}
-    for path in paths:
-        kind = format_of(path, format)
-        if isinstance(path, RemoteFile) and kind == "folder":
-            said = f"{path} is a folder of texts, which cannot be read remotely"
-            raise DataError(said, "copy it to this machine", code="unsupported", path=path)
-        kinds[kind if kind in ("svmlight", "vw") else "table"] = path
+    formats = ((format_of(path, format), path) for path in paths)
+    kinds = {kind if kind in ("svmlight", "vw") else "table": path for kind, path in formats}
     if len(kinds) > 1:
         (one, path), (other, second) = sorted(kinds.items(), reverse=True)[:2]
-        first, last = (_WORDS[kind].partition(",")[0] for kind in (one, other))
-        said = f"{path} is {first}, {second} {last} by its name"
+        said = f"{path} is {WORDS[one]}, {second} {WORDS[other]} by its name"
         raise DataError(said, "name files of one kind", code="mixed-formats", path=path)
     return next(iter(kinds))
 

@@ -2,6 +2,13 @@
 
 from . import datasets as datasets, textbook as textbook
 from .convergence import Convergence as Convergence
+from .grading import (
+    Grade as Grade,
+    WrongAnswer as WrongAnswer,
+    check as check,
+    check_function as check_function,
+    grade as grade,
+)
 from .rounds import (
     Ending as Ending,
     listed as listed,
@@ -14,7 +21,6 @@ from .tables import (
 )
 from .trace_table import Trace as Trace, TraceRow as TraceRow
 from .tracing import (
-    MOST_NUMBERS as MOST_NUMBERS,
     check_size as check_size,
     index_of as index_of,
     kernel_trace as kernel_trace,

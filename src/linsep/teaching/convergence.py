@@ -116,8 +116,8 @@ class Convergence:
         return least, np.sqrt(self.lengths[0] ** 2 + (self.rate * self.longest) ** 2 * k)
 
     def __str__(self) -> str:
-        numbers = (self.products, self.least, self.lengths, self.most)
-        numbers += (self.cosines, self.angles.round(4))
+        bounds = self.products, self.least, self.lengths, self.most
+        numbers = *bounds, self.cosines, self.angles.round(4)
         places = [("", ""), *zip(self.rounds.tolist(), (self.rows + 1).tolist(), strict=True)]
         lines: list[tuple[str, ...]] = [HEADS]
         for k, (place, *values) in enumerate(zip(places, *numbers, strict=True)):

@@ -57,18 +57,8 @@ def vectors_of(weights: Any, intercept: Any) -> tuple[tuple[float, ...], ...]:
 
 class Ending:
     """The end of the passes: like the estimator, the steps stop when weights recur, or continue
-    ``beyond`` the cycle.
-
-    Parameters
-    ----------
-    recurs : function from the last step of a pass to the cycle that it ends, or None
-        None if recurring weights prove nothing.
-    beyond : bool
-    spares : bool
-        Whether some scores of zero are treated as correct.
-    native : bool
-        Whether one joint rule is used for several classes.
-    tie : str
+    ``beyond`` the cycle. ``recurs`` returns the cycle that the last step of a pass ends; it is None
+    if that proves nothing. ``spares``: some scores of zero are correct; ``native``: one joint rule.
     """
 
     def __init__(

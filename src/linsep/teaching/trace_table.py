@@ -245,9 +245,8 @@ class Trace(Sequence):
         """
         wide, first = sys.maxsize if width is None else width, self._n_first()
         lines, right = [self.columns, *self.cells()], self._to_the_right()
-        parts = [range(len(right))]
-        if table_width(lines) > wide:
-            parts = [range(first), [0, *range(first, len(right))]]
+        every = list(range(len(right)))
+        parts = [every[:first], [0, *every[first:]]] if table_width(lines) > wide else [every]
         shown = []
         for part in parts:
             own = [[line[k] for k in part] for line in lines]

@@ -78,8 +78,8 @@ def trace(
         If the estimator is not one of these learners.
     """
     if isinstance(estimator, KernelPerceptron):
-        given = coef_init, intercept_init, rounds, reference, estimator.budget
-        if any(value is not None for value in given):
+        others = coef_init, intercept_init, rounds, reference, estimator.budget
+        if any(value is not None for value in others):
             raise ParameterError(
                 "A kernel is traced from zero weights, to where its fit ends, without a budget.",
                 code="unsupported",
@@ -140,9 +140,7 @@ def kernel_trace(
     model: Any, X: Any, y: Any, sample_weight: Any = None,
     row_names: Sequence[Any] | None = None, max_rounds: int | None = None,
 ) -> Trace:  # fmt: skip
-    """Return the trace of a fitted kernel perceptron, whose weights belong to rows; the examples
-    are their kernel values.
-    """
+    """Return the trace of a fitted kernel perceptron, whose examples are kernel values."""
     given = {"estimator": model, "X": X, "y": y, "feature_names": None}
     index, n = index_of(X, y, sample_weight), len(y)
     X, labels_, weights, _ = in_memory(X, labels_of(y), sample_weight)
@@ -164,7 +162,8 @@ def kernel_trace(
         step._replace(weights=[w[:n] for w in step.weights] if vectors else step.weights[:n])
         for step in islice(steps, max_rounds)
     ]
-    cut, many, rows = next(steps, None) is not None, len(vectors), row_names or index or range(n)
+    rows = names_of(row_names, index or range(n), "row_names")
+    cut, many = next(steps, None) is not None, len(vectors)
     start = ([[0.0] * n] * many, [0.0] * many) if vectors else ([0.0] * n, 0.0)
     made = trace_rows(taken, start, rows, [labels.label_text(label) for label in labels_])
     return Trace(

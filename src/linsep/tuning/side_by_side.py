@@ -16,20 +16,18 @@ from typing import Any
 
 import numpy as np
 
-from linsep._system.interrupts import interruption_point, interrupts_deferred
-from linsep._system.threads import thread_count
+from linsep._system import interruption_point, interrupts_deferred, thread_count
 from linsep.batches import weight_totals
 from linsep.compiled.rows import Dense, Unit
 from linsep.errors import DataError, hint
-from linsep.estimators.labels import check_two_classes, is_turned
-from linsep.estimators.reading import StopReason
+from linsep.estimators import StopReason, check_two_classes, is_turned
 from linsep.learners.from_source import source_stream
 from linsep.learners.passes import NO_SCORES, Course, close_pass, learn_batch, nothing_learned
 from linsep.learners.state import KeepLast, Unlearnable
 from linsep.parameters import check_parameters
 from linsep.rows.arrays import RowBatch
 from linsep.rows.source_stream import SourceStream, StartAgain
-from linsep.sources.base import Source
+from linsep.sources import Source
 
 
 class Missed:
@@ -184,15 +182,10 @@ def combinations(grid: dict[str, list[Any]]) -> list[dict[str, Any]]:
 
 
 class SideBySide:
-    """Fits of many estimators to one source.
+    """Fits to one source of pairs of grid values and an estimator with them.
 
-    Parameters
-    ----------
-    estimators : pairs of grid values and an estimator with them
-        All of one class; they may differ in any parameter but ``random_state``, ``class_weight``,
-        ``reference`` and ``validation_fraction``, and have ``early_stopping`` set, whose held-out
-        rows they share. They make ``max_iter`` passes, or stop at one without a mistake.
-    source : Source
+    The estimators are of one class, stop early, and share the held-out rows: ``random_state``,
+    ``class_weight``, ``reference`` and ``validation_fraction`` are the same.
     """
 
     #: number of rows, None before they are all read, and share of the most frequent held-out class

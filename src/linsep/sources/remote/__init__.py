@@ -1,1 +1,5 @@
 """Files on servers and in object stores, read through fsspec."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

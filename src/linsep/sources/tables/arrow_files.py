@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from linsep.errors import DataError
-from linsep.sources.remote.file import File, RemoteFile, Unchanged
+from linsep.sources.remote.file import RemoteFile, Unchanged
 from linsep.sources.tables.table_file import (
     SAMPLE_ROWS,
     Kinds,
@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 
 #: values, and bytes of rows, that are read of a Parquet file at a time; bytes of a column
 _CELLS, _ROWS_BYTES, _BUFFER = 1 << 20, 1 << 25, 1 << 17
-#: rows of a table in memory that are taken at a time
-_FRAME_ROWS = 1 << 16
 #: what an Arrow file begins with, but not a stream
 _MAGIC = b"ARROW1"
 _VIEWS = {pa.string_view(): pa.large_string(), pa.binary_view(): pa.large_binary()}
@@ -58,8 +56,7 @@ class ArrowFile(TableFile):
     def head(self) -> pa.RecordBatch:
         with self._opened(None) as (schema, batches):
             none = [pa.nulls(0, kind) for kind in schema.types]
-            rows = (batch for batch in batches if batch.num_rows)
-            first = next(rows, pa.RecordBatch.from_arrays(none, schema=schema))
+            first = next(filter(len, batches), pa.RecordBatch.from_arrays(none, schema=schema))
             return _typed(first.slice(0, SAMPLE_ROWS))
 
     def chunks(self, kinds: Kinds, others: Others = None) -> Iterator[pa.RecordBatch]:
@@ -90,10 +87,9 @@ class ParquetFile(ArrowFile):
             self.n_rows, schema = about.num_rows, about.schema.to_arrow_schema()
             groups = [about.row_group(number) for number in range(about.num_row_groups)]
             texts = {field.name for field in schema if is_text(field.type)} & {*(names or ())}
-            columns = (group.column(k) for group in groups for k in range(about.num_columns))
-            stored = ((c.path_in_schema, c.encodings) for c in columns) if texts else ()
+            columns = (g.column(k) for g in groups for k in range(about.num_columns * bool(texts)))
             # Arrow has no codes of texts that are stored as differences.
-            texts -= {name for name, how in stored if name in texts and "DELTA" in str(how)}
+            texts -= {c.path_in_schema for c in columns if "DELTA" in str(c.encodings)}
             # pre_buffer holds whole row groups; a small buffer reads their pages as they come.
             file = pq.ParquetFile(
                 raw, pre_buffer=remote, buffer_size=0 if remote else _BUFFER,
@@ -153,6 +149,8 @@ class IpcFile(ArrowFile):
 class FrameFile(ArrowFile):
     """An Arrow table in memory."""
 
+    files: Any = ()
+
     def __init__(self, table: pa.Table):
         self.path: Any = "the table"
         self.unchanged = Unchanged([])
@@ -161,15 +159,11 @@ class FrameFile(ArrowFile):
         self._table, self.n_rows = table, table.num_rows
         self.size = table.get_total_buffer_size()
 
-    @property
-    def files(self) -> list[File]:
-        return []
-
     @contextmanager
     def _opened(self, names: list[str] | None) -> Opened:
         first = self._table.slice(0, SAMPLE_ROWS).combine_chunks()
         table = first if names is None else self._table.select(names)
-        yield table.schema, iter(table.to_batches(max_chunksize=_FRAME_ROWS))
+        yield table.schema, iter(table.to_batches())
 
     def where(self, row: int) -> str:
         return row_text(row)
@@ -194,10 +188,9 @@ def _types(schema: pa.Schema) -> list[pa.DataType]:
 def _typed(batch: pa.RecordBatch) -> pa.RecordBatch:
     arrays = []
     for column, kind in zip(batch.columns, _types(batch.schema), strict=True):
-        has_codes = pa.types.is_dictionary(column.type)
-        if pa.types.is_dictionary(kind) and not has_codes:  # Parquet has such categories of numbers
-            values = pc.drop_null(column.unique())
-            values = values.take(pc.array_sort_indices(values))
+        # Parquet has categories of numbers without codes.
+        if pa.types.is_dictionary(kind) and not pa.types.is_dictionary(column.type):
+            values = column.unique().drop_null().sort()
             column = pa.DictionaryArray.from_arrays(pc.index_in(column, values), values)  # noqa: PLW2901
         arrays.append(column if column.type == kind else column.cast(kind))
     return pa.RecordBatch.from_arrays(arrays, batch.schema.names)

@@ -5,7 +5,7 @@ by compiled code, to the values that Arrow reads.
 import re
 from collections.abc import Generator, Iterator
 from contextlib import closing
-from functools import reduce
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -15,29 +15,27 @@ import pyarrow.csv
 
 from linsep.compiled.scanners.csv import scan
 from linsep.compiled.scanners.numbers import PADDING
-from linsep.errors import DataError, Hint, NoRows, hint
+from linsep.errors import DataError, NoRows, hint
+from linsep.sources.formats import WHITESPACE, first_line
 from linsep.sources.remote.file import File
 from linsep.sources.tables import text_file
 from linsep.sources.tables.columns import missing_mark
-from linsep.sources.tables.reading_options import WHITESPACE, ReadingOptions
-from linsep.sources.tables.spellings import NULL_VALUES
-from linsep.sources.tables.table_file import SAMPLE_ROWS, Kinds, Others, first_line
+from linsep.sources.tables.reading_options import ReadingOptions
+from linsep.sources.tables.spellings import NULL_VALUES, PLAIN
+from linsep.sources.tables.table_file import SAMPLE_ROWS, Kinds, Others
 from linsep.sources.tables.text_file import ARROW_TYPES, TextFile
 from linsep.validation.checks import check_names
 from linsep.words import counted
 
-#: advice where rows have names, but their column has none
-ROW_NAMES = (
-    "name the column of row names in line 1, or write the file without it (in R, row.names = FALSE)"
-)
+#: advice for a first line that may be a row
+AS_DATA = hint("read line 1 as data with {}", header=False)
+AS_NAMES = hint("as column names with {}", header=True)
 #: advice for text that is not UTF-8; Windows-1252 has all characters of Latin-1
 ENCODINGS = ("save the file as UTF-8", hint("set the encoding, such as with {}", encoding="cp1252"))
 #: bytes of a file from which on it is worth while to load, or compile, the scanner
 WORTHWHILE = 8 << 20
-#: characters of a name that a message shows
-SHOWN = 40
+NO_KINDS: Kinds = MappingProxyType({})
 
-_NUMBER = re.compile(r"[-+]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d+)?")
 _COMMENT = re.compile(r"#+|//|%+(?!\w)")
 #: what Arrow says of a row with more or fewer fields
 _COUNT = re.compile(r"Row #(\d+): Expected (\d+) columns, got (\d+): (.*)", re.DOTALL)
@@ -93,10 +91,9 @@ class CsvFile(TextFile):
         try:
             first = line.decode()
         except UnicodeDecodeError:
-            said = f"{path} line 1 is not UTF-8 text"
-            raise DataError(said, *ENCODINGS, code="encoding", path=path, row=1) from None
+            raise self._line_1("is not UTF-8 text", *ENCODINGS, code="encoding") from None
         second = matched(left[len(line) :].lstrip(b"\r\n"))[0].decode(errors="replace")
-        header = self._parsed(f"{first}\n".encode(), {}, None).column_names
+        header = self._parsed(f"{first}\n".encode()).column_names
         if not self._headed:
             self._begin, header = 0, [f"column_{number + 1}" for number in range(len(header))]
         told = options.delimiter is not None or options.header is not None
@@ -108,26 +105,24 @@ class CsvFile(TextFile):
         """Raise DataError for a first line that is no header, or has another delimiter; blanks are
         none if users have ``told`` how to read it.
         """
-        place, where = f"{self.path} line 1", {"path": self.path, "row": 1}
-        if first.startswith("sep=") and len(first) <= 5:
-            skip = hint("skip the line with {}", skip_rows=1)
-            raise DataError(f"{place} is Excel's 'sep=' line", skip, code="bad-line", **where)
+        if first.startswith("sep="):
+            raise self._line_1("is a line of Excel", hint("skip it with {}", skip_rows=1))
         untold = self._options.header is None
         marks = ",;\t|" if told else ",;\t| "
         known = (mark for mark in marks if mark in first and (mark in second or not second))
         other = next(known, None) if len(header) == 1 and not _COMMENT.match(first) else None
         if other is not None:
-            other = WHITESPACE if other == " " else other
-            raise DataError(
-                f"{place} has one column with {_shown(self._options.delimiter)} as delimiter, but "
-                f"contains {_shown(other)}",
-                hint("set the delimiter with {}", delimiter=other),
-                code="wrong-format", option="delimiter", **where,
-            )  # fmt: skip
-        if untold and all(_NUMBER.fullmatch(name.strip()) for name in header):
-            raise no_header(self.path, "holds numbers instead of column names", "add column names")
-        as_data = hint("read line 1 as data with {}", header=False)
-        check_names(self.path, header, *[as_data] * untold)
+            said = f"has only one column, but contains {other!r}"
+            way = hint("set the delimiter with {}", delimiter=WHITESPACE if other == " " else other)
+            raise self._line_1(said, way, code="wrong-format", option="delimiter")
+        if untold and not PLAIN.parts(pa.array(header))[0].null_count:
+            said = "holds numbers instead of column names"
+            raise self._line_1(said, "add column names", AS_DATA, AS_NAMES)
+        check_names(self.path, header, *[AS_DATA] * untold)
+
+    def _line_1(self, said: str, *ways: Any, code: str = "bad-line", **fields: Any) -> DataError:
+        place = f"{self.path} line 1 "
+        return DataError(place + said, *ways, code=code, path=self.path, row=1, **fields)
 
     def _check_values(
         self, rows: pa.Table, names: list[str], done: int, untold: bool = False
@@ -141,9 +136,8 @@ class CsvFile(TextFile):
             if [*rows.slice(at, 1).to_pylist()[0].values()] == rows.schema.names:
                 raise self._header_again(done + at + 1, name)
             if untold:
-                shown = name if len(name) <= SHOWN else name[:SHOWN] + "..."
-                said = f"does not seem to be a header row: '{shown}' is also a value of its column"
-                raise no_header(self.path, said, column=name)
+                said = f"seems to be no header: '{name[:60]}' is also a value of its column"
+                raise self._line_1(said, AS_DATA, AS_NAMES, column=name)
 
     def blocks(self) -> Generator[bytes, None, None]:
         """Yield the blocks, with lines that are not rows replaced by empty lines."""
@@ -186,12 +180,10 @@ class CsvFile(TextFile):
             self._check_values(first.slice(0, SAMPLE_ROWS), names, 0, untold=True)
         return first
 
-    def _guessed(self, rows: bytes, names: list[str] | None = None) -> pa.Table:
-        return self._parsed(rows, {}, names)
-
     def chunks(self, kinds: Kinds, others: Others = None) -> Generator[pa.RecordBatch, None, None]:
         texts = [name for name, kind in kinds.items() if kind == "text"]
         names, marks, separator = list(kinds), self._options.null_cells(), self._options.separator
+        empty = pa.array(["", *marks])
         of_numbers = self.size >= WORTHWHILE and not texts and self._options.decimal in (None, ".")
 
         def parse(rows: bytes) -> pa.Table:
@@ -199,11 +191,11 @@ class CsvFile(TextFile):
                 batch = scanned(rows, self._header, names, separator, [*NULL_VALUES, *marks])
                 if batch is not None:
                     return pa.Table.from_batches([batch])
-            table = self._parsed(rows, kinds, names)
+            table = self._parsed(rows, names, kinds)
             for name in texts:
-                empty = reduce(pc.or_, (pc.equal(table[name], mark) for mark in ("", *marks)))
-                if pc.any(empty).as_py():
-                    cells = pc.if_else(empty, pa.scalar(None, pa.string()), table[name])
+                missing = pc.is_in(table[name], empty)
+                if pc.any(missing).as_py():
+                    cells = pc.if_else(missing, pa.scalar(None, pa.string()), table[name])
                     table = table.set_column(table.column_names.index(name), name, cells)
             return table
 
@@ -213,10 +205,12 @@ class CsvFile(TextFile):
 
     def cells(self, names: list[str]) -> Iterator[pa.RecordBatch]:
         kinds = dict.fromkeys(names, "text")
-        for table, _ in self._tables(lambda rows: self._parsed(rows, kinds, names), kinds):
+        for table, _ in self._tables(lambda rows: self._parsed(rows, names, kinds), kinds):
             yield from table.to_batches()
 
-    def _parsed(self, rows: bytes, kinds: Kinds, names: list[str] | None) -> pa.Table:
+    def _parsed(
+        self, rows: bytes, names: list[str] | None = None, kinds: Kinds = NO_KINDS
+    ) -> pa.Table:
         """Return the columns, None for all; those without a kind have their types guessed."""
         if isinstance(rows, OpenQuote):
             raise pa.ArrowInvalid(_OPEN)
@@ -262,44 +256,26 @@ class CsvFile(TextFile):
         return self._misfit(row, name, repr(value), kinds[name], *marks, value=value)
 
     def _header_again(self, row: int, name: str) -> DataError:
-        return self.error(
-            " holds the names of the columns again", "remove the row",
-            hint("if line 1 is no header, read it as data with {}", header=False),
-            code="bad-line", row=row, column=name,
-        )  # fmt: skip
+        said = " holds the names of the columns again"
+        return self.error(said, "remove the row", AS_DATA, code="bad-line", row=row, column=name)
 
     def _field_count(self, row: int, expected: int, fields: int, text: str) -> DataError:
         first = row == 2 - self._headed
-        lines = [(self._first_line, "line 1", 1)] * (first or expected == 1)
-        for line, place, number in [*lines, (text, f"row {row}", row)]:
-            mark = _COMMENT.match(line)
-            if mark and self._options.comment is None:
-                said = f"{self.path} {place} is a comment"
-                skip = hint("skip lines like it with {}", comment=mark[0])
-                return DataError(said, skip, code="bad-line", path=self.path, row=number)
+        before = _COMMENT.match(self._first_line) if first or expected == 1 else None
+        if (mark := before or _COMMENT.match(text)) and self._options.comment is None:
+            way = hint("skip lines like it with {}", comment=mark[0])
+            if before:
+                return self._line_1("is a comment", way)
+            return self.error(" is a comment", way, code="bad-line", row=row)
         quote = " or close an open quote" if "\n" in text else ""
-        named = self._headed and first and fields == expected + 1
-        skip = hint("if other lines come first, skip them with {}", skip_rows=1)
+        named = ["name the column of row names"] * (self._headed and fields == expected + 1)
+        skip = [hint("if other lines come first, skip them with {}", skip_rows=1)]
         return self.error(
             f" has {counted(fields, 'field')}, but the "
             f"{'header' if self._headed else 'first row'} has {expected}",
-            f"correct the row{quote}", *[ROW_NAMES] * named, *[skip] * first,
+            f"correct the row{quote}", *(named + skip) * first,
             code="field-count", row=row,
         )  # fmt: skip
-
-
-def _shown(delimiter: str | None) -> str:
-    named = {"\t": "a tab", " ": "a space", WHITESPACE: "blanks"}
-    return named.get(delimiter or "", f"'{delimiter}'")
-
-
-def no_header(path: File, said: str, *advice: str | Hint, **fields: Any) -> DataError:
-    return DataError(
-        f"{path} line 1 {said}",
-        *advice, hint("read it as data with {}", header=False),
-        hint("as column names with {}", header=True),
-        code="bad-line", path=path, row=1, **fields,
-    )  # fmt: skip
 
 
 def scanned(

@@ -4,8 +4,8 @@ import email
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from email.message import EmailMessage
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -16,9 +16,8 @@ from linsep.sources.limits import MAX_LINE
 from linsep.sources.remote.file import File, Unchanged
 from linsep.sources.tables.arrow_files import ArrowFile, Opened
 
-#: a record batch ends at this many texts or bytes
-_TEXTS, _BYTES = 4096, 1 << 23
-_SHOWN = 64
+#: texts of a record batch
+_AT_ONCE = 64
 
 
 class Documents(ArrowFile):
@@ -30,6 +29,8 @@ class Documents(ArrowFile):
     plain-text body, or else the HTML source, decoded with the declared charset. ``mixed`` texts
     come in a fixed random order: online learners need mixed labels.
     """
+
+    files: Any = ()
 
     def __init__(
         self, paths: Sequence[File], mixed: bool = False, max_bytes: int = MAX_LINE,
@@ -46,17 +47,13 @@ class Documents(ArrowFile):
                     f"name the files, such as {self.path}/*/*{path.suffix}",
                     code="wrong-format", path=path,
                 )  # fmt: skip
-        self._files: list[File] = [path for path, _ in found]
-        self.unchanged = Unchanged(self._files)
+        self.files = [path for path, _ in found]
+        self.unchanged = Unchanged(self.files)
         names = [TEXT] + [LABEL] * any(label is not None for _, label in found)
         self._schema = pa.schema([(name, pa.string()) for name in names])
         order = np.random.default_rng(0).permutation(len(found)) if mixed else range(len(found))
         self._documents = [found[number] for number in order]
-        self.n_rows, self.size = len(found), sum(path.stat().st_size for path in self._files)
-
-    @property
-    def files(self) -> list[File]:
-        return list(self._files)
+        self.n_rows, self.size = len(found), sum(path.stat().st_size for path in self.files)
 
     def where(self, row: int) -> str:
         path, _ = self._documents[row]
@@ -64,18 +61,14 @@ class Documents(ArrowFile):
 
     @contextmanager
     def _opened(self, names: list[str] | None) -> Opened:
-        yield self._schema, self._batches(self._documents[: _SHOWN if names is None else None])
+        yield self._schema, self._batches()
 
-    def _batches(self, documents: list[tuple[Path, str | None]]) -> Iterator[pa.RecordBatch]:
-        rows, size = list[dict[str, str | None]](), 0
-        for number, (path, label) in enumerate(documents, 1):
-            text = self._text_of(path)
-            rows.append({TEXT: text, LABEL: label})
-            size += len(text)
-            if len(rows) == _TEXTS or size > _BYTES or number == len(documents):
-                self._done = number / len(self._documents)
-                yield pa.RecordBatch.from_pylist(rows, self._schema)
-                rows, size = [], 0
+    def _batches(self) -> Iterator[pa.RecordBatch]:
+        for start in range(0, len(self._documents), _AT_ONCE):
+            some = self._documents[start : start + _AT_ONCE]
+            rows = [{TEXT: self._text_of(path), LABEL: label} for path, label in some]
+            self._done = (start + len(rows)) / len(self._documents)
+            yield pa.RecordBatch.from_pylist(rows, self._schema)
 
     def _text_of(self, path: Path) -> str:
         with opened(path) as (stream, _):
@@ -90,19 +83,15 @@ class Documents(ArrowFile):
             return text_of_message(data)
         try:
             return data.decode()
-        except UnicodeDecodeError as error:
-            raise DataError(
-                f"{path} is not UTF-8 text (byte {error.start + 1} is 0x{data[error.start]:02x}): "
-                "convert it, for example with iconv -f latin1 -t utf-8.",
-                code="encoding", path=path,
-            ) from None  # fmt: skip
+        except UnicodeDecodeError:
+            way = "convert it, for example with iconv -f latin1 -t utf-8"
+            raise DataError(f"{path} is not UTF-8 text", way, code="encoding", path=path) from None
 
 
 def _texts_in(folder: File, labeled: bool) -> list[tuple[Path, str | None]]:
     if not isinstance(folder, Path) or not folder.is_dir():
-        raise DataError(
-            f"{folder} is not a folder of texts: give a folder.", code="not-a-file", path=folder
-        )
+        said = f"{folder} is not a local folder of texts"
+        raise DataError(said, "name one", code="not-a-file", path=folder)
     inside = [path.relative_to(folder) for path in sorted(folder.rglob("*")) if path.is_file()]
     seen = [path for path in inside if not any(part[0] == "." for part in path.parts)]
     texts = [(folder / path, path.parts[0] if len(path.parts) > 1 else None) for path in seen]
@@ -113,16 +102,14 @@ def text_of_message(data: bytes) -> str:
     """Return the subject and the text of a message; invalid characters become U+FFFD."""
     from email import policy  # a grammar of addresses, which other tables need not
 
-    message = email.message_from_bytes(data, policy=policy.default)
-    assert isinstance(message, EmailMessage)
+    message: Any = email.message_from_bytes(data, policy=policy.default)
     try:
-        parts = [str(message["subject"] or "")]
+        subject = str(message["subject"] or "")
     except (IndexError, ValueError, AttributeError):  # of the parser, on a damaged header
-        parts = [str(email.message_from_bytes(data)["subject"])]
-    if (body := message.get_body(("plain", "html"))) is not None:
-        try:
-            parts.append(str(body.get_content()))
-        except (LookupError, ValueError, AttributeError):  # an unknown encoding, or damaged parts
-            payload = body.get_payload(decode=True)
-            parts.append(payload.decode(errors="replace") if isinstance(payload, bytes) else "")
-    return re.sub("[\ud800-\udfff]", "\ufffd", "\n\n".join(filter(None, parts)))
+        subject = str(email.message_from_bytes(data)["subject"])
+    body = message.get_body(("plain", "html"))
+    try:
+        text = "" if body is None else body.get_content()
+    except (LookupError, ValueError, AttributeError):  # an unknown encoding, or damaged parts
+        text = (body.get_payload(decode=True) or b"").decode(errors="replace")
+    return re.sub("[\ud800-\udfff]", "\ufffd", "\n\n".join(filter(None, (subject, text))))

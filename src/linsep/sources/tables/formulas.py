@@ -27,12 +27,8 @@ import scipy
 
 from linsep.errors import DataError
 from linsep.sources.tables.spellings import by_spelling, canonical
-from linsep.sources.tables.table_file import (
-    Place,
-    as_text,
-    numbers_in,
-    text_codes,
-)
+from linsep.sources.tables.table_file import Place, as_text, listed, numbers_in, text_codes
+from linsep.words import counted
 
 #: functions of numbers, also of complex ones
 FUNCTIONS: dict[str, Callable[[Any], Any]] = {
@@ -47,7 +43,7 @@ _OPERATORS: dict[type, Callable[..., Any]] = {
 }  # fmt: skip
 #: contrasts as R and statsmodels name them; in R, contr.treatment(3) is for 3 levels
 _CONTRASTS = re.compile(
-    r"(?:contr\.)?(?P<kind>treatment|sas|sum|helmert|diff|poly)|"
+    r"(?:contr\.)?(?P<kind>treatment|sum|helmert|poly)|"
     r"(?:contr\.treatment\((?:base=|(?=['\"]))|treatment\((?:base=|reference=)?)(?P<base>.+)\)",
     re.IGNORECASE,
 )
@@ -143,32 +139,26 @@ def coding(
     of: list[Any], reduced: bool, contrasts: str = "treatment", *, levels: Any = None
 ) -> tuple[list[Any], np.ndarray]:
     """Return the names of the columns, ``reduced`` by one, and a row of numbers per level."""
-    found, count = _CONTRASTS.fullmatch(contrasts), len(of)
+    found, count, every = _CONTRASTS.fullmatch(contrasts), len(of), np.eye(len(of))
     if found is None or list(levels or of) != of:
-        raise ValueError(
-            "write contr.treatment(base=...), Treatment(...), contr.SAS, contr.sum, contr.helmert, "
-            "contr.diff, contr.poly, or levels=[...]"
-        )
+        known = "Treatment(...), contr.sum, contr.helmert, contr.poly or levels=[...]"
+        raise ValueError(f"write {known}")
     if not reduced:
-        return of, np.eye(count)
+        return of, every
     kind = (found["kind"] or "treatment").lower()
-    rows, steps = np.arange(count)[:, None], np.arange(1, count)
-    if kind in ("treatment", "sas"):
-        base = ast.literal_eval(found["base"]) if found["base"] else of[-1 if kind == "sas" else 0]
+    if kind == "treatment":
+        base = ast.literal_eval(found["base"]) if found["base"] else of[0]
         if base not in of:
             raise ValueError(f"choose one of {', '.join(map(repr, of[:20]))} instead of {base!r}")
         names = [f"T.{level}" for level in of if level != base]
-        return names, np.delete(np.eye(count), of.index(base), axis=1)
+        return names, np.delete(every, of.index(base), axis=1)
     if kind == "poly":
         names = [".L", ".Q", ".C", *(f"^{k}" for k in range(4, count))][: count - 1]
         return names, poly(np.arange(float(count)), {}, count - 1)
-    matrix = {
-        "sum": np.vstack([np.eye(count - 1), -np.ones(count - 1)]),
-        "helmert": np.where(rows < steps, -1.0, np.where(rows == steps, steps, 0)),
-        "diff": steps / count - (rows < steps),
-    }[kind]
-    named = of[:-1] if kind == "sum" else of[1:]
-    return [f"{kind[0].upper()}.{level}" for level in named], matrix
+    if kind == "sum":
+        return [f"S.{level}" for level in of[:-1]], every[:, :-1] - every[:, -1:]
+    below = np.diag(np.arange(1, count), -1)[:, :-1]
+    return [f"H.{level}" for level in of[1:]], below - np.tri(count - 1, count).T
 
 
 #: what a factor may be besides arithmetic, with settings
@@ -192,10 +182,8 @@ class Factor:
     coding: np.ndarray | None = None  #: a row of numbers for each level
 
     def values(self, column: Callable[[str], Any]) -> np.ndarray:
-        x = np.asarray(_value(self.node, column))
-        if self.kind not in TRANSFORMS:
-            return x[:, None]
-        return TRANSFORMS[self.kind](x, self.constants, *self.args, **self.named)
+        x, as_it_is = np.asarray(_value(self.node, column)), TRANSFORMS["offset"]
+        return TRANSFORMS.get(self.kind, as_it_is)(x, self.constants, *self.args, **self.named)
 
     def coded(self, reduced: bool, column: Callable[[str], Any]) -> tuple["Factor", list[str]]:
         """Return it as it is coded, ``reduced`` by a level, and the names of its columns; learn
@@ -210,8 +198,7 @@ class Factor:
             count = self.values(column).shape[1]
         except (ValueError, TypeError) as error:
             raise refused(self.text, "cannot be computed from these rows", str(error)) from None
-        first = 1 if self.constants else 0
-        return self, [f"{self.text}[{k}]" for k in range(first, first + count)]
+        return self, [f"{self.text}[{k + bool(self.constants)}]" for k in range(count)]
 
     def to_json(self) -> dict[str, Any]:
         if self.coding is not None:
@@ -230,17 +217,13 @@ class Factor:
                 factor.constants = dict(stored["constants"])
             factor.values(lambda _: np.zeros(1))  # with these constants
             return factor
-        factor = column_factor(str(stored["column"]))
+        factor = factor_of(ast.Name(str(stored["column"])))
         if "levels" in stored:
             factor.levels, count = list(stored["levels"]), len({*stored["levels"]})
             factor.coding = np.zeros((count, min(int(stored["width"]), count)))
             for row, (places, values) in zip(factor.coding, stored["coding"], strict=True):
                 row[places] = values
         return factor
-
-
-def column_factor(name: str) -> Factor:
-    return Factor(name, "column", (name,), ast.Name(f"`{name}`"))
 
 
 def parse(text: str) -> ast.expr:
@@ -267,10 +250,12 @@ def _in_python(found: re.Match[str]) -> str:
 
 
 def factor_of(node: ast.expr) -> Factor:
-    """Return the factor that is more than a name; DataError for anything else."""
+    """Return the factor of a name or a call; DataError for what it may not hold."""
     text, kind, columns = ast.unparse(node), "number", dict[str, Any]()
     args, named = list[ast.expr](), list[ast.keyword]()
     match node:
+        case ast.Name(name):
+            text, kind = name.strip("`"), "column"
         case ast.Call(ast.Name("C" | "factor"), [ast.Name() as inner, *args], named):
             kind, node = "levels", inner
         case ast.Call(ast.Name(name), [inner, *args], named) if name in TRANSFORMS:
@@ -435,11 +420,8 @@ class Formula:
                 key=lambda value: (places.get(value, len(places)), value),
             )
         if not 1 < len(levels) <= MOST_LEVELS:
-            many = f"{levels[0]!r} in all rows" if len(levels) == 1 else f"{len(levels):,} levels"
-            raise refused(
-                factor.text, f"has {many}; factors have from 2 to {MOST_LEVELS:,} levels",
-                "leave it out",
-            )  # fmt: skip
+            said = f"has {counted(len(levels), 'level')}, not from 2 to {MOST_LEVELS:,}"
+            raise refused(factor.text, said, "leave it out")
         return list(levels)
 
     def offset_values(self, table: pa.Table) -> list[np.ndarray]:
@@ -481,20 +463,17 @@ class Formula:
     def _coded(self, block: Factor, table: pa.Table, place: Place) -> np.ndarray:
         name, levels = block.columns[0], block.levels or []
         codes, distinct = text_codes(self._cells(table, name), name, place)
-        written = {str(level): number for number, level in enumerate(levels)}
-        same = by_spelling(written)  # of other formats
-        written |= {str(int(x)): k for k, x in enumerate(levels) if isinstance(x, bool)}
-        numbers = [
-            written.get(value, written.get(same.get(canonical(value), canonical(value)), -1))
-            for value in distinct
-        ]
+        places = {str(level): number for number, level in enumerate(levels)}
+        places |= {same: places[level] for same, level in by_spelling(places).items()}
+        places |= {str(int(x)): k for k, x in enumerate(levels) if isinstance(x, bool)}
+        numbers = [places.get(value, places.get(canonical(value), -1)) for value in distinct]
         found = np.array(numbers, dtype=np.intp)[codes]
         if (found < 0).any():
             row = int(np.argmax(found < 0))
-            value, some = canonical(distinct[codes[row]]), ", ".join(map(str, levels[:20]))
+            value = canonical(distinct[codes[row]])
             raise DataError(
                 place(row) + f", column '{name}' is {value[:60]}, which is not a level of the "
-                f"formula ({some}{', ...' if len(levels) > 20 else ''})",
+                f"formula ({listed(map(str, levels))})",
                 "correct it", "leave out the row",
                 code="unknown-value", column=name, value=value,
             )  # fmt: skip
@@ -544,10 +523,8 @@ class _Reader:
             case ast.Constant(1):
                 return _ONE
             case ast.Constant(value) if value is ...:
-                factors = list(map(column_factor, self.names))
-            case ast.Name(name):
-                factors = [column_factor(name.strip("`"))]
-            case ast.Call():
+                factors = [factor_of(ast.Name(name)) for name in self.names]
+            case ast.Name() | ast.Call():
                 factors = [factor_of(node)]
             case ast.BinOp(_, ast.Add() | ast.Sub(), _):
                 return self.sum(node, {})

@@ -14,9 +14,7 @@ def to_arrow(data: Any) -> pa.Table:
     if hasattr(data, "iloc"):
         return _of_pandas(data)
     try:
-        if hasattr(data, "__arrow_c_array__"):
-            return pa.Table.from_batches([pa.record_batch(data)])
-        return _with_order(pa.table(data))
+        table = pa.table(data)
     except pa.ArrowInvalid as error:  # of a type that Arrow does not have
         import narwhals.stable.v2 as nw
 
@@ -28,19 +26,12 @@ def to_arrow(data: Any) -> pa.Table:
             f"the table cannot be read ({error})", "convert its columns to other types",
             code="column-type",
         ) from error  # fmt: skip
-
-
-def _with_order(table: pa.Table) -> pa.Table:
-    """Return a frame of polars; releases before 2.0 export an Enum without its order."""
-    for at, field in enumerate(table.schema):
+    for at, field in enumerate(table.schema):  # before 2.0, polars gives an Enum without its order
         enum = any(key.startswith(b"_PL_ENUM") for key in field.metadata or ())
         if enum and pa.types.is_dictionary(field.type) and not field.type.ordered:
-            kind = pa.dictionary(field.type.index_type, field.type.value_type, ordered=True)
-            chunks = [
-                pa.DictionaryArray.from_arrays(one.indices, one.dictionary, ordered=True)
-                for one in table.column(at).chunks
-            ]
-            table = table.set_column(at, field.name, pa.chunked_array(chunks, kind))
+            codes = table.column(at).combine_chunks()
+            codes = pa.DictionaryArray.from_arrays(codes.indices, codes.dictionary, ordered=True)
+            table = table.set_column(at, field.name, codes)
     return table
 
 

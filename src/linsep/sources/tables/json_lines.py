@@ -4,6 +4,8 @@ import json
 import re
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
+from functools import cached_property
 from itertools import chain
 from typing import Any
 
@@ -12,8 +14,9 @@ import pyarrow.compute as pc
 import pyarrow.json
 
 from linsep.errors import DataError, hint
+from linsep.sources.formats import first_line
 from linsep.sources.tables.columns import family_of
-from linsep.sources.tables.table_file import Kinds, Others, first_line, reading
+from linsep.sources.tables.table_file import Kinds, Others, reading
 from linsep.sources.tables.text_file import ARROW_TYPES, TextFile
 from linsep.validation.checks import check_names
 
@@ -26,13 +29,14 @@ class JsonFile(TextFile):
     """JSON lines: one object per line, its fields the columns. Blank lines are skipped."""
 
     others: dict[str, int] = {}  # noqa: RUF012 - set by each reading
-    _names: dict[str, None] | None = None
+
+    @cached_property
+    def _names(self) -> dict[str, Any]:
+        rows = map(_fields, _filled(next(self.records(), b"")))
+        return dict.fromkeys(chain.from_iterable(fields or () for fields in rows))
 
     def columns(self) -> dict[str, pa.DataType | None]:
-        if self._names is None:
-            rows = map(_fields, _filled(next(self.records(), b"")))
-            self._names = dict.fromkeys(chain.from_iterable(fields or () for fields in rows))
-        return dict.fromkeys(self._names)
+        return dict(self._names)
 
     def head(self) -> pa.RecordBatch:
         with reading(self.path, "UTF-8 text"):
@@ -41,7 +45,7 @@ class JsonFile(TextFile):
             check_names(self.path, found.schema.names)
             return found
 
-    def _guessed(self, rows: bytes, names: list[str] | None = None) -> pa.Table:
+    def _parsed(self, rows: bytes, names: list[str] | None = None) -> pa.Table:
         return _parsed(rows, None)
 
     def kind_as_written(self, name: str) -> str:
@@ -139,11 +143,9 @@ def _is_enclosed(line: bytes) -> bool:
 
 def _fields(line: bytes) -> dict[str, Any] | None:
     """Return the object in a line; None for anything else."""
-    try:
-        found = json.loads(line) if _is_enclosed(line) else None
-    except (ValueError, RecursionError):
-        return None
-    return found if isinstance(found, dict) else None
+    with suppress(ValueError, RecursionError):
+        return json.loads(line) if _is_enclosed(line) else None
+    return None
 
 
 def _together(cells: list[Any]) -> pa.Array:

@@ -6,6 +6,7 @@ argument of :func:`linsep.open_source`; the recipe, row caches and every reader 
 
 import re
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, fields, replace
 from typing import Any, Self
 
@@ -25,17 +26,10 @@ OF_CSV = ("delimiter", "quotes", "header", "null_values", "comment", "skip_rows"
 OF_NUMBERS = ("decimal", "thousands", "units")
 
 
-def _is_mark(value: Any) -> bool:
-    one = isinstance(value, str) and len(value) == 1
-    return one and not value.isalnum() and value not in "+-"
-
-
 def _is_encoding(value: Any) -> bool:
-    try:
-        "a".encode(value)
-    except (LookupError, TypeError):
-        return False
-    return True
+    with suppress(LookupError, TypeError):
+        return bool("a".encode(value))
+    return False
 
 
 def _is_whole(value: Any, least: int, most: float = float("inf")) -> bool:
@@ -43,12 +37,13 @@ def _is_whole(value: Any, least: int, most: float = float("inf")) -> bool:
 
 
 _FLAG = "True or False", lambda value: value in (True, False)
-_MARK = "one character, such as ',' or '.'", _is_mark
+_MARK = (
+    "one character, such as ',' or '.'",
+    lambda mark: isinstance(mark, str) and bool(re.fullmatch(r"[^\w+-]|_", mark)),
+)
 #: what each option may be unless it is None, in words and as a function
 VALID: dict[str, tuple[str, Callable[[Any], bool]]] = {
-    "missing": (
-        f"{', '.join(MISSING[:-1])} or {MISSING[-1]}", lambda how: how in (*MISSING, "skip")
-    ),
+    "missing": (f"one of {', '.join(MISSING)}", lambda how: how in (*MISSING, "skip")),
     "unlabeled": ("error or drop", lambda how: how in ("error", "drop")),
     "scale": (" or ".join(SCALES), lambda how: how in SCALES),
     "hash_bits": ("a number from 1 to 30", lambda bits: _is_whole(bits, 1, 30)),
@@ -56,8 +51,7 @@ VALID: dict[str, tuple[str, Callable[[Any], bool]]] = {
     "delimiter": ("one character that is not a letter or digit, or 'whitespace'", is_delimiter),
     "quotes": _FLAG, "header": _FLAG, "units": _FLAG, "decimal": _MARK, "thousands": _MARK,
     "comment": (
-        "the text that such lines begin with, such as '#'",
-        lambda text: isinstance(text, str) and text.strip() == text != "",
+        "text such as '#'", lambda text: isinstance(text, str) and text.strip() == text != ""
     ),
     "skip_rows": ("a number of lines, 0 or more", lambda lines: _is_whole(lines, 0)),
     "encoding": ("a name that Python knows, such as latin-1 or utf-16", _is_encoding),
@@ -77,9 +71,8 @@ def names_of(given: Any) -> list[str]:
 
 def check_options(options: dict[str, Any]) -> None:
     """Raise DataError for an option with an invalid value, and for two that exclude each other."""
-    for name, value in options.items():
-        wanted, fits = VALID.get(name, ("", lambda _: True))
-        if value is not None and not fits(value):
+    for name, (wanted, fits) in VALID.items():
+        if (value := options.get(name)) is not None and not fits(value):
             raise DataError(
                 f"{name} is {value!r}", f"give {wanted}",
                 code="bad-option", option=name, value=value,
@@ -149,14 +142,12 @@ class ReadingOptions:
         return replace(self, **{name: learned.get(name) for name in names})
 
     def recipe(self) -> dict[str, Any]:
-        usual = {name for name in ("quotes", "header") if getattr(self, name)}
-        each = {name: getattr(self, name) for name in (*OF_CSV, *OF_NUMBERS) if name not in usual}
-        return {"delimiter": None} | {n: value for n, value in each.items() if value is not None}
+        each = vars(self) | {name: None for name in ("quotes", "header") if vars(self)[name]}
+        each = {name: each[name] for name in (*OF_CSV, *OF_NUMBERS) if each[name] is not None}
+        return {"delimiter": None} | each
 
     def null_cells(self) -> list[str]:
-        """Return the marks of missing values other than empty cells; with these, also up to 16
-        blanks.
-        """
+        """Return the marks of missing values; where "" is one, up to 16 blanks are, too."""
         marks = self.null_values or ()
         blanks = [" " * k for k in range(2, 17)] if "" in marks else []
         return [blank + value for value in marks for blank in ("", " ")] + blanks
@@ -187,19 +178,13 @@ ROLES = {
     "weight": "weights", "offset": "offsets", "successes": "successes", "trials": "trials",
     "group": "groups",
 }  # fmt: skip
-#: options that exclude others, and why
+#: options that exclude others
 _EXCLUDED = {
-    ("formula", "target"): "The formula names the label",
-    **dict.fromkeys(
-        [("formula", name) for name in (
-            "exclude", "include", "categorical", "text", "hash_bits", "reference_level",
-            "min_count", "products",
-        )],
-        "The formula defines the features",
+    "formula": (
+        "target", "exclude", "include", "categorical", "text", "hash_bits", "reference_level",
+        "min_count", "products",
     ),
-    ("successes", "target"): "Successes and trials take the place of labels",
-    ("successes", "weight"): "Successes and trials take the place of weights",
-    ("hash_bits", "min_count"): "min_count needs a feature per value, not hashing",
+    "successes": ("target", "weight"), "hash_bits": ("min_count",),
 }  # fmt: skip
 
 
@@ -235,14 +220,13 @@ class TableOptions(ReadingOptions):
                 names = [f"{column}={format}" for column, format in names.items()]
             setattr(self, name, names_of(names))
         super().__post_init__()
-        excluded = dict(_EXCLUDED)
-        if isinstance(self.reference_level, dict):
-            why = "A reference level needs a feature per value, not hashing"
-            excluded["hash_bits", "reference_level"] = why
-        for (given, name), why in excluded.items():
+        excluded = [(given, name) for given, names in _EXCLUDED.items() for name in names]
+        excluded += [("hash_bits", "reference_level")] * isinstance(self.reference_level, dict)
+        for given, name in excluded:
             if getattr(self, given) and getattr(self, name):
-                leave = hint("leave out {}", **{name: None})
-                raise DataError(why, leave, code="conflict", option=name)
+                one_of = hint("leave out {}", **{name: None}), hint("{}", **{given: None})
+                said = "Two options exclude each other"
+                raise DataError(said, *one_of, code="conflict", option=name)
         if bool(self.successes) != bool(self.trials):
             missing = "trials" if self.successes else "successes"
             name_both = hint("name both, with {}", **{missing: None})
@@ -257,8 +241,7 @@ class TableOptions(ReadingOptions):
 
     @property
     def given(self) -> dict[str, Any]:
-        each = {name: getattr(self, name) for name in sorted(DEFAULTS)}
-        return {name: value for name, value in each.items() if value not in (None, [])}
+        return {n: x for n in sorted(DEFAULTS) if (x := getattr(self, n)) not in (None, [])}
 
 
 #: options of tables with their defaults; ``max_line`` changes no row

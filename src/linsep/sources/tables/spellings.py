@@ -207,10 +207,8 @@ def converted(
     format, as numbers. ``known`` is the unit of the numbers of a column and a text with that, as
     far as they are known.
     """
-    for name, how in columns.items():
-        if name not in table.column_names:
-            continue
-        column = table.column(name)
+    for name in [name for name in columns if name in table.column_names]:
+        column, how = table.column(name), columns[name]
         if pa.types.is_temporal(column.type) and how != "number":
             values = _days_of(column)
         elif how != "number" or pa.types.is_dictionary(column.type) or is_text(column.type):

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from linsep.errors import DataError, Hint, Located, hint
-from linsep.sources.formats import arrow_file, local_file
+from linsep.sources.formats import arrow_file, first_line, local_file
 from linsep.sources.remote.file import File, RemoteFile, Unchanged, no_file
 
 #: what each column is read as: "number", "bool" or "text"
@@ -139,12 +139,6 @@ def rows_at_once(columns: int, few: int, many: int) -> int:
     """
     columns = max(1, columns)
     return max(64, min(65_536, max(few // columns, min(1024, many // columns))))
-
-
-def first_line(error: BaseException | str) -> str:
-    """Return the first line of what `error` says, without its full stop."""
-    said = str(error).strip() or type(error).__name__
-    return said.splitlines()[0].strip().rstrip(".")[:200]
 
 
 def listed(names: Iterable[str]) -> str:

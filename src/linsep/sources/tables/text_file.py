@@ -19,7 +19,6 @@ from linsep.sources.lines import BYTE_ORDER_MARK, LineReader, scanned_chunks
 from linsep.sources.remote.file import File
 from linsep.sources.tables.table_file import TableFile
 
-UTF_16_MARKS = b"\xff\xfe", b"\xfe\xff"
 #: bytes read at a time; some blocks are in memory at once
 BLOCK_BYTES = 1 << 20
 #: the Arrow type that a column of each kind is read as
@@ -57,16 +56,12 @@ class TextFile(TableFile):
         )  # fmt: skip
         for start, block in whole_lines(reader):
             whole = start <= len(BYTE_ORDER_MARK) and start + len(block) == self.size <= BLOCK_BYTES
-            if not start and block.startswith(UTF_16_MARKS):
-                csv = hint("read it with {}", encoding="utf-16")
-                way = csv if self.marks_missing else "save it as UTF-8"
-                raise self.error(" is UTF-16 text", way, code="encoding")
             if (zero := block.find(b"\0")) >= 0:
-                said = f" has NUL bytes (the first is byte {start + zero + 1:,}), so it is no text"
-                raise self.error(said, "remove them", "convert the file", code="encoding")
+                said = f" has NUL bytes (the first is byte {start + zero + 1:,}), unlike UTF-8 text"
+                utf_16 = [hint("read UTF-16 with {}", encoding="utf-16")] * self.marks_missing
+                raise self.error(said, "save it as UTF-8", *utf_16, code="encoding")
             if not block.isascii():  # files that were joined have a mark each
-                block = block.removeprefix(BYTE_ORDER_MARK)  # noqa: PLW2901
-                block = block.replace(b"\n" + BYTE_ORDER_MARK, b"\n")  # noqa: PLW2901
+                block = (b"\n" + block).replace(b"\n" + BYTE_ORDER_MARK, b"\n")[1:]  # noqa: PLW2901
             self._small = [block] if whole else None
             yield block
 
@@ -74,7 +69,7 @@ class TextFile(TableFile):
         yield from (block for block in self.blocks() if not block.isspace())
 
     @abstractmethod
-    def _guessed(self, rows: bytes, names: list[str] | None = None) -> pa.Table:
+    def _parsed(self, rows: bytes, names: list[str] | None = None) -> pa.Table:
         """Return rows with the types that Arrow guesses; raises ArrowInvalid."""
 
     @abstractmethod
@@ -86,7 +81,7 @@ class TextFile(TableFile):
         with closing(self.records()) as blocks:
             for rows in blocks:
                 try:
-                    table = self._guessed(rows)
+                    table = self._parsed(rows)
                 except pa.ArrowInvalid as error:
                     raise self._explained(rows, str(error), 0, {}) from error
                 if table.num_rows:
@@ -96,7 +91,7 @@ class TextFile(TableFile):
     def later_types(self, names: list[str]) -> dict[str, pa.DataType]:
         found: dict[str, pa.DataType] = {}
         with closing(self.records()) as blocks, suppress(pa.ArrowInvalid):  # said by later readers
-            for schema in (self._guessed(rows, names).schema for rows in blocks):
+            for schema in (self._parsed(rows, names).schema for rows in blocks):
                 kinds = {x.name: x.type for x in schema if not pa.types.is_null(x.type)}
                 found = {name: kinds[name] for name in names if name in kinds} | found
                 if len(found) == len(names):

@@ -4,15 +4,14 @@ References: K. Crammer, A. Kulesza and M. Dredze, Adaptive regularization of wei
 22 (2009), sections 3 and 4, and Machine Learning 91 (2013).
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
-from linsep.teaching.textbook.covariance import Covariance, mixed_gaussians
-from linsep.teaching.textbook.machine import Example, Machine, Number, Rule, dot, ratio
+from linsep.teaching.textbook.covariance import Covariance, Gaussian
+from linsep.teaching.textbook.machine import Example, Machine, Number, dot, ratio
 
 
 @dataclass(frozen=True)
-class AROW(Rule):
+class AROW(Gaussian):
     """Update on every example with m = y s < 1, most strongly for features with uncertain weights.
 
     The weights have a mean, used for scores, and a covariance Sigma, initially the identity. With v
@@ -29,7 +28,6 @@ class AROW(Rule):
     """
 
     r: Number = 1
-    margin_mistakes = False
 
     def __post_init__(self) -> None:
         if not self.r > 0:
@@ -49,8 +47,3 @@ class AROW(Rule):
         machine.add(direction, ratio(1 - m, v + r) * example.y)
         machine.memory = sigma.after(example, r)
         return True
-
-    def mixed(
-        self, before: Machine, shards: Sequence[Machine], amounts: Sequence[Number]
-    ) -> Machine:
-        return mixed_gaussians(before, shards, amounts)

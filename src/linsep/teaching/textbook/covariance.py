@@ -7,6 +7,7 @@ from linsep.teaching.textbook.machine import (
     Example,
     Machine,
     Number,
+    Rule,
     joined,
     mean_machine,
     ratio,
@@ -46,25 +47,30 @@ class Covariance:
         )
 
 
-def mixed_gaussians(
-    before: Machine, shards: Sequence[Machine], amounts: Sequence[Number]
-) -> Machine:
-    """Mix the classifiers of shards whose memories are covariances: precisions, 1 / s_j, add up.
+class Gaussian(Rule):
+    """A rule whose weights have a covariance, its memory: only wrong examples are mistakes."""
 
-    With variances s_k of the shards, s_0 before, and p_k = 1 / s_k - 1 / s_0: 1 / s = 1 / s_0 + sum
-    of p_k, and w is the mean of the w_k weighted by n_k p_k, the amounts times the growth in
-    precision.
-    """
-    first = before.memory or Covariance.first(Example(before.weights, before.intercept))
-    known = [precisions(first), *(precisions(m.memory or first) for m in shards)]
-    grown = [[q - p for p, q in zip(known[0], after, strict=True)] for after in known[1:]]
-    counts = [[n * p for p in one] for n, one in zip(amounts, grown, strict=True)]
-    machine = mean_machine(before, shards, counts)
-    summed = [total(column) for column in zip(known[0], *grown, strict=True)]
-    n = len(before.weights)
-    spread = Example([ratio(1, p) for p in summed[:n]], [ratio(1, p) for p in summed[n:]])
-    machine.memory = Covariance(tuple(spread.parts))
-    return machine
+    margin_mistakes = False
+
+    def mixed(
+        self, before: Machine, shards: Sequence[Machine], amounts: Sequence[Number]
+    ) -> Machine:
+        """Add precisions, 1 / s_j.
+
+        With variances s_k of the shards, s_0 before, and p_k = 1 / s_k - 1 / s_0: 1 / s = 1 / s_0 +
+        sum of p_k, and w is the mean of the w_k weighted by n_k p_k, the amounts times the growth
+        in precision.
+        """
+        first = before.memory or Covariance.first(Example(before.weights, before.intercept))
+        known = [precisions(first), *(precisions(m.memory or first) for m in shards)]
+        grown = [[q - p for p, q in zip(known[0], after, strict=True)] for after in known[1:]]
+        counts = [[n * p for p in one] for n, one in zip(amounts, grown, strict=True)]
+        machine = mean_machine(before, shards, counts)
+        summed = [total(column) for column in zip(known[0], *grown, strict=True)]
+        n = len(before.weights)
+        spread = Example([ratio(1, p) for p in summed[:n]], [ratio(1, p) for p in summed[n:]])
+        machine.memory = Covariance(tuple(spread.parts))
+        return machine
 
 
 def precisions(sigma: Covariance) -> list:

@@ -13,7 +13,7 @@ from itertools import groupby
 from math import inf
 from typing import Any, NamedTuple
 
-from linsep.teaching.textbook.machine import Machine, Number, Row, Rows, Rule
+from linsep.teaching.textbook.machine import Machine, Number, Row, Rows, Rule, score
 from linsep.teaching.textbook.running import Step, weight_of
 from linsep.teaching.textbook.schemes import SCHEMES, Scheme, predict_binary, spares
 
@@ -54,8 +54,8 @@ class Kept:
         if self._scheme.joint:
             return self._votes_of_classes(x)
         shares = []
-        for k, versions in enumerate(self.versions):
-            votes = sum(v.rounds * self._sign(self._score(k, v.machine, x)) for v in versions)
+        for versions in self.versions:
+            votes = sum(v.rounds * self._vote(v.machine, x) for v in versions)
             shares.append(votes / sum(v.rounds for v in versions))
         return self._scheme.bare(shares)
 
@@ -63,14 +63,9 @@ class Kept:
         """Return the class of a row."""
         return self._scheme.predict(self.scores(x))
 
-    def _score(self, k: int, machine: Machine, x: Row) -> Number:
-        machines = [*self._machines[:k], machine, *self._machines[k + 1 :]]
-        return self._scheme.listed(self._scheme.scores(machines, x))[k]
-
-    def _sign(self, score: Number) -> int:
-        if score == 0 and self._scheme.tie == "random":
-            return 0
-        return predict_binary(score, self._scheme.tie)
+    def _vote(self, machine: Machine, x: Row) -> int:
+        s, tie = score(x, machine.weights, machine.intercept[0]), self._scheme.tie
+        return 0 if s == 0 and tie == "random" else predict_binary(s, tie)
 
     def _votes_of_classes(self, x: Row) -> list:
         votes = [0] * self._scheme.n_classes

@@ -20,9 +20,7 @@ def linear(x: Row, y: Row) -> Number:
     return score(x, y, 0)
 
 
-def polynomial(
-    x: Row, y: Row, degree: int = 3, gamma: Number = 1, coef0: Number = 1
-) -> Number:  # fmt: skip
+def polynomial(x: Row, y: Row, degree: int = 3, gamma: Number = 1, coef0: Number = 1) -> Number:
     """Return (gamma <x, y> + coef0)^degree."""
     return (gamma * linear(x, y) + coef0) ** degree
 
@@ -39,7 +37,8 @@ def rbf(x: Row, y: Row, gamma: float) -> float:
 
 def spectrum(x: Text, y: Text, p: int) -> int:
     """Return the number of equal pairs of substrings of length p."""
-    return _common(_substrings(x, p), _substrings(y, p))
+    first, second = (Counter(s[i : i + p] for i in range(len(s) - p + 1)) for s in (x, y))
+    return sum(times * second[part] for part, times in first.items())
 
 
 def blended_spectrum(x: Text, y: Text, weights: Sequence[Number]) -> Number:
@@ -56,11 +55,3 @@ def normalized(kernel: OfTwo, x: Any, y: Any) -> float:
 def gram(kernel: OfTwo, X: Sequence, Y: Sequence) -> list[list[Number]]:
     """Return K of every pair."""
     return [[kernel(x, y) for y in Y] for x in X]
-
-
-def _substrings(x: Text, p: int) -> Counter:
-    return Counter(x[i : i + p] for i in range(len(x) - p + 1))
-
-
-def _common(a: Counter, b: Counter) -> Any:
-    return sum(times * b[part] for part, times in a.items())

@@ -62,8 +62,8 @@ def joined(parts: Sequence[Row]) -> tuple[list, list]:
 class Machine:
     """One binary classifier: its weights, the weights of the constant features (``intercept``), its
     number of ``updates``, with the ``total`` and the maximum (``heaviest``) of their importances,
-    ``waiting`` examples of rules that defer updates, and the ``memory`` of rules that store more
-    than weights (initially None). A memory is replaced, never changed in place.
+    the sum of ``waiting`` examples of rules that defer updates, and the ``memory`` of rules that
+    store more than weights (initially None). A memory is replaced, never changed in place.
     """
 
     def __init__(self, weights: Row, intercept: Row):
@@ -71,7 +71,7 @@ class Machine:
         self.updates = 0
         self.total: Number = 0
         self.heaviest: Number = 0
-        self.waiting: list[tuple[Number, Example]] = []
+        self.waiting: Machine | None = None
         self.memory: Any = None
 
     def add(self, example: Example, amount: Number) -> None:
@@ -146,7 +146,7 @@ class Rule:
         raise NotImplementedError
 
     def end_pass(self, machine: Machine) -> bool:
-        """Finish a pass; return whether the weights were changed."""
+        """Finish a pass; return whether the weights were changed, after counting the update."""
         return False
 
     def again(self, machines: list[Machine]) -> "Rule | None":
@@ -212,15 +212,7 @@ def length(x: Row) -> float:
 
 
 def unit_rows(X: Rows) -> list[list]:
-    """Scale every row to length 1, as ``normalize=True`` does; zero rows stay zero.
-
-    Parameters
-    ----------
-    X : list of rows, each a list of numbers
-
-    Returns
-    -------
-    list of list of float
+    """Return rows scaled to length 1, as ``normalize=True`` does; zero rows stay zero.
 
     Examples
     --------

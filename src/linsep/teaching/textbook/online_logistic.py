@@ -96,16 +96,10 @@ class OnlineLogistic(Rule):
         """
         if not self.normalized:
             return False
-        weights = Example(machine.weights, machine.intercept).parts
-        progress = machine.memory or start(weights)
-        scales = list(progress.scales)
-        for j, value in enumerate([*x, one]):
-            if abs(value) > scales[j]:
-                if scales[j]:
-                    shrunk = (scales[j] / abs(value)) ** (1 if self.adaptive else 2)
-                    weights = [[*w[:j], w[j] * shrunk, *w[j + 1 :]] for w in weights]
-                scales[j] = abs(value)
-        machine.weights, machine.intercept = joined(weights)
+        progress = machine.memory or start(machine.parts)
+        scales = [max(s, abs(v)) for s, v in zip(progress.scales, [*x, one], strict=True)]
+        grown = self.rescaled(machine, progress.scales, scales)
+        machine.weights, machine.intercept = grown.weights, grown.intercept
         machine.memory = progress._replace(scales=scales)
         return scales != progress.scales
 

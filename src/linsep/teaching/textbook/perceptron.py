@@ -90,20 +90,19 @@ class BatchPerceptron(Perceptron):
     batch = True
 
     def update(self, machine: Machine, example: Example) -> bool:
-        """Defer the example to the end of the pass."""
-        machine.waiting.append((example.importance * example.y, example))
+        """Add the example to what waits for the end of the pass."""
+        if machine.waiting is None:
+            machine.waiting = Machine([0] * len(example.x), [0] * len(example.ones))
+        machine.waiting.add(example, example.importance * example.y)
         return False
 
     def end_pass(self, machine: Machine) -> bool:
         """W += rate * (sum of importance * y * z over the mistakes)."""
-        if not machine.waiting:
-            return False
-        total = Machine([0] * len(machine.weights), [0] * len(machine.intercept))
-        for amount, example in machine.waiting:
-            total.add(example, amount)
-        machine.waiting = []
-        machine.add(Example(total.weights, total.intercept), self.rate(machine.updates + 1))
-        return True
+        total, machine.waiting = machine.waiting, None
+        if total is not None:
+            machine.updates += 1
+            machine.add(Example(total.weights, total.intercept), self.rate(machine.updates))
+        return total is not None
 
 
 def binary_perceptron(

@@ -131,7 +131,7 @@ def run(
             importance = weight_of(row, row_weights)
             mistakes, updated, criterion = learn(rule, machines, examples, importance)
             if place == len(order):
-                updated += end_pass(rule, machines)
+                updated += [k for k, m in enumerate(machines) if rule.end_pass(m)]
             clean = clean and mistakes == 0
             yield Step(
                 pass_number if rule.batch else rounds, pass_number, row, score, mistakes,
@@ -169,11 +169,10 @@ def classes_of(X: Rows, y: Sequence[Any], scheme: str, n_classes: int) -> list[i
 def start(
     rule: Rule, scheme: Scheme, n_features: int, weights: Any, intercept: Any
 ) -> list[Machine]:
-    """Return binary classifiers with copies of the given weights, or with the rule's initial
-    weights.
-    """
-    w, b = scheme.same(n_features, *rule.first(n_features, scheme.joint))
-    return scheme.machines(w if weights is None else weights, b if intercept is None else intercept)
+    """Return binary classifiers with copies of the given weights, or with the rule's first ones."""
+    (w, b), n = rule.first(n_features, scheme.joint), scheme.n_vectors
+    W = scheme.bare([[w] * n_features] * n) if weights is None else weights
+    return scheme.machines(W, scheme.bare([b] * n) if intercept is None else intercept)
 
 
 def learn(
@@ -193,16 +192,6 @@ def learn(
                 machine.heaviest = max(machine.heaviest, importance)
                 updated.append(example.machine)
     return mistakes, updated, criterion
-
-
-def end_pass(rule: Rule, machines: list[Machine]) -> list[int]:
-    """Finish a pass; return the binary classifiers that changed."""
-    updated = []
-    for number, machine in enumerate(machines):
-        if rule.end_pass(machine):
-            machine.updates += 1
-            updated.append(number)
-    return updated
 
 
 def visited(

@@ -36,11 +36,6 @@ class Scheme:
         """Return a list, one per weight vector, in the shape of steps."""
         return values
 
-    def same(self, n_features: int, weight: Number, intercept: Number) -> tuple[Any, Any]:
-        """Return equal weights and intercepts, in the shape of steps."""
-        n = self.n_vectors
-        return self.bare([[weight] * n_features] * n), self.bare([intercept] * n)
-
     def machines(self, weights: Any, intercept: Any) -> list[Machine]:
         """Return binary classifiers with these weights, given in the shape of steps."""
         vectors = zip(self.listed(weights), self.listed(intercept), strict=True)
@@ -201,9 +196,7 @@ def spares(zero: str, y: int) -> bool:
 
 def predict_binary(score: Number, tie: str = "negative") -> int:
     """Return -1 or +1 by the sign of the score; ``tie`` decides at 0."""
-    if score == 0:
-        return +1 if tie == "positive" else -1
-    return +1 if score > 0 else -1
+    return +1 if score > 0 or (score == 0 and tie == "positive") else -1
 
 
 def predict_native(scores: Sequence[Number], tie: str = "negative") -> int:

@@ -4,17 +4,16 @@ Reference: J. Wang, P. Zhao and S. Hoi, Exact soft confidence-weighted learning,
 proposition 1.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from math import sqrt
 from statistics import NormalDist
 
-from linsep.teaching.textbook.covariance import Covariance, mixed_gaussians
-from linsep.teaching.textbook.machine import Example, Machine, Number, Rule, dot
+from linsep.teaching.textbook.covariance import Covariance, Gaussian
+from linsep.teaching.textbook.machine import Example, Machine, Number, dot
 
 
 @dataclass(frozen=True)
-class SCW(Rule):
+class SCW(Gaussian):
     """Change a normal distribution of weights just enough to get the example right with probability
     ``eta``.
 
@@ -35,7 +34,6 @@ class SCW(Rule):
 
     eta: float = 0.9
     C: Number = 1.0
-    margin_mistakes = False
     native = None
 
     def __post_init__(self) -> None:
@@ -73,11 +71,6 @@ class SCW(Rule):
         machine.add(direction, alpha * example.y)
         machine.memory = sigma.after(example, root / (alpha * self.phi))
         return True
-
-    def mixed(
-        self, before: Machine, shards: Sequence[Machine], amounts: Sequence[Number]
-    ) -> Machine:
-        return mixed_gaussians(before, shards, amounts)
 
     def step(self, m: Number, v: Number, C: Number) -> float:
         """Return alpha for an example with y s = m and z'Sigma z = v."""

@@ -35,12 +35,8 @@ class Winnow(Rule):
         return 1, 0 if joint else -threshold
 
     def check(self, row: int, x: Row, one: int) -> None:
-        for column, value in enumerate(x):
-            if value < 0:
-                raise ValueError(
-                    f"Feature {column} of row {row} is {value}; Winnow needs features of at least "
-                    f"0: use BalancedWinnow."
-                )
+        if min(x) < 0:
+            raise ValueError(f"Row {row} has a negative feature: use BalancedWinnow.")
 
     def update(self, machine: Machine, example: Example) -> bool:
         """``w_j *= promotion^(importance y x_j)``."""
