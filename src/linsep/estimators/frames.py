@@ -123,6 +123,15 @@ def with_columns(
     return table, roles
 
 
+def describe(model: Any, read: Any, n_features: int) -> None:
+    """Set what a model knows of the features of a source, or stream, that was read."""
+    names = read.feature_names or []
+    model.n_features_in_, model.recipe_ = max(n_features, len(names)), read.recipe()
+    model.__dict__.pop("feature_names_in_", None)
+    if names:
+        model.feature_names_in_ = np.array(names, dtype=object)
+
+
 def with_features(X: Any, y: Any = None) -> tuple[Any, Any]:
     """Return rows and labels as they are or, as :func:`encoded`, a source of both, and None."""
     source = encoded(X, y=y)

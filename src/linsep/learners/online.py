@@ -551,6 +551,7 @@ class OnlineClassifier(
             intercept is not None and intercept.any() and not state.bias,
             "intercept_init needs fit_intercept.", "conflict", "intercept_init",
         ))  # fmt: skip
+        state.set_weights(coef, intercept)
         learner.start(state, coef, intercept)
         self.classes_, self.stop_reason_ = classes, None
         self._learned_with = self.get_params(deep=False)
