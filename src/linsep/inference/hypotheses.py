@@ -195,8 +195,9 @@ class WithTests(results.HasInference):
         Returns
         -------
         linsep.inference.table.Table
-            With ``term``, ``df``, ``aic`` and ``log_likelihood`` (Firth's without AIC), or ``rss``
-            and its increase ``sum_of_squares``, without it; ``chi2`` or ``F``, and ``p_value``.
+            With ``term``, ``df``, ``aic`` and ``log_likelihood``, with Firth's penalty
+            ``penalized_log_likelihood``, or ``rss`` and its increase ``sum_of_squares``, without
+            it; ``chi2`` or ``F``, and ``p_value``.
 
         Raises
         ------
@@ -214,7 +215,7 @@ class WithTests(results.HasInference):
                 rows, beside["y"], weights, [terms[one] for one in tried]
             )
             gains = [(2.0 * (value - other), df) for other, df in held]
-            columns = {"log_likelihood": [value for value, _ in held]}
+            columns = {"penalized_log_likelihood": [value for value, _ in held]}
             notes = ["Penalized likelihoods (Firth), with the coefficients of a term held at 0."]
         else:
             full, notes = _refitted(self, rows, beside), list[str]()

@@ -25,6 +25,7 @@ HEADINGS = {
     "standard_error": "std. error", "p_value": "p", "adjusted_p_value": "adjusted p",
     "df_residual": "residual df", "log_likelihood": "log-likelihood", "aic": "AIC", "bic": "BIC",
     "cooks_distance": "Cook's", "rss": "residual SS", "sum_of_squares": "sum of squares", "f": "F",
+    "penalized_log_likelihood": "penalized log-likelihood",
 }  # fmt: skip
 #: what LaTeX reads as commands
 _SPECIAL = str.maketrans({c: f"\\{c}" for c in "&%$#_{}"} | {
