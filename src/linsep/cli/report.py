@@ -269,17 +269,19 @@ class Report(output.Result):
     def lines(self) -> Iterator[str]:
         model, found, tested = self._model, vars(self), self._untested
         margin, cache = getattr(model, "margin_interval_", None), found.get("cache")
-        if is_regression(model):
-            yield from [*summary_lines(statistics(model)), ""]
         if (test := found["test"]) is not None:
             gaps = [f"{name} {text}" for name, text in unscored_pairs(test, model) if text]
             tested = "; ".join([how_good(test), *gaps])
         times = [f"{name} {value:.2f} s" for name, value in found.get("seconds", {}).items()]
         if "compile" in found.get("seconds", ()):
             times[-1] += " of these, once"
+        new = [("test", tested), ("cv", _validation_text(found["cross_validation"]))]
+        if is_regression(model):
+            first = output.pairs(new)
+            yield from [*first, *[""] * bool(first), *summary_lines(statistics(model)), ""]
+            new = []
         yield from output.pairs([
-            ("test", tested),
-            ("cv", _validation_text(found["cross_validation"])),
+            *new,
             *_training_pairs(model, found),
             *(metric_pairs(test) if hasattr(model, "classes_") else []),
             *about_pairs(model, found, "--scale none keeps them"),
