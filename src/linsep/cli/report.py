@@ -320,9 +320,7 @@ def _training_pairs(model: Any, summary: dict[str, Any]) -> Pairs:
     names = "validation_accuracy", "progressive_accuracy", "training_accuracy"
     held_out, progressive, right = (summary.get(name) for name in names)
     if held_out is not None:
-        again = model.fitted_run().trial is not None
-        passes = f"{summary['passes']:,} pass{'es' * (summary['passes'] != 1)}"
-        then = f"; then trained on all rows in {passes}" * again
+        then = "; then trained on all rows" * (model.fitted_run().trial is not None)
         text = f"{percent(held_out)} right on held-out rows (best pass){then}{at_zero}"
         found.append(("held out", text))
     if progressive is not None:
