@@ -15,7 +15,7 @@ import re
 import warnings
 from collections.abc import Mapping, Sequence
 from itertools import combinations, pairwise
-from math import inf, isinf, isnan, nan
+from math import inf, isclose, isinf, isnan, nan
 from typing import Any
 
 import numpy as np
@@ -467,8 +467,7 @@ def _fitness(model: Any) -> float:
 
 
 def _check_fit(model: Any, n_rows: int, found: float) -> None:
-    fitted = _fitness(model)
-    near = abs(found - fitted) <= 1e-6 * max(abs(fitted), 1e-300)
+    near = isclose(found, _fitness(model), rel_tol=1e-6)
     results.check_rows(n_rows == model.n_rows_ and near)
 
 
