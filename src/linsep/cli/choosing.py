@@ -38,12 +38,17 @@ class Tuned(output.Result):
     def lines(self) -> Iterator[str]:
         found, models, metric = vars(self), self.models, METRICS[self.metric]
         more = [name for name in ("passes", "stop_reason") if name in models[0]]
-        lines = [
-            [one["learner"], _values_text(one["parameters"]) or "-",
-             report.with_error(self.metric, one["mean"], one["standard_error"]),
-             _behind(self.metric, one), *(str(one[name]) for name in more)]
-            for one in models
-        ]  # fmt: skip
+        lines = []
+        for one in models:
+            texts = {n: f"{x:g}" if isinstance(x, float) else str(x).lower()
+                     for n, x in one["parameters"].items()}  # fmt: skip
+            mean, behind = (
+                report.with_error(self.metric, one[of], one[error])
+                for of, error in (("mean", "standard_error"), ("behind", "behind_standard_error"))
+            )
+            values = " ".join(f"{name}={text}" for name, text in texts.items()) or "-"
+            behind = behind if one["behind"] or one["behind_standard_error"] else "-"
+            lines.append([one["learner"], values, mean, behind, *(str(one[n]) for n in more)])
         names = [" ".join(line[:2]).removesuffix(" -") for line in lines]
         chosen, unit = names[0], "%" * metric.is_share
         if found.get("one_se") and models[0]["behind"] > 0:
@@ -245,13 +250,3 @@ def _check(names: list[str], metric: str, given: dict[str, Any]) -> None:
     if "validation_fraction" in given:
         told = "validation_fraction has no effect with cv: leave it out."
         raise ParameterError(told, option="validation_fraction")
-
-
-def _values_text(values: dict[str, Any]) -> str:
-    texts = {n: f"{x:g}" if isinstance(x, float) else str(x).lower() for n, x in values.items()}
-    return " ".join(f"{name}={text}" for name, text in texts.items())
-
-
-def _behind(metric: str, model: dict[str, Any]) -> str:
-    behind, error = model["behind"], model["behind_standard_error"]
-    return report.with_error(metric, behind, error) if behind or error else "-"
