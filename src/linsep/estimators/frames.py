@@ -252,9 +252,7 @@ class TakesFrames:
         return join(parts, max(part.shape[1] for part in parts))
 
     def report(self) -> Any:
-        """Return what ``linsep fit`` prints about the fitted model: ``print`` it, or call its
-        ``to_dict()``.
-        """
+        """Return what ``linsep fit`` prints of the model: ``print`` it, or call ``to_dict()``."""
         return resolve_name(linsep.TOOLS["report"])(self)
 
     @contextmanager
