@@ -281,7 +281,7 @@ def whole_rows(
 
 def replay(cycle: Cycle, rows: list[WholeRow], over: Any = iter, seen: Any = None) -> Replayed:
     """Replay the passes of a cycle; return the final weights (or scores) and the mistakes. ``over``
-    wraps the loop over the rows, and may raise to end it; ``seen`` gets pass and weights of updates.
+    wraps the loop over the rows, and may raise to end it; ``seen`` gets passes and weights.
     """
     vectors, mistakes = cycle.vectors(), 0
     constant = [(-1, cycle.base**cycle.power)] * cycle.fit_intercept
