@@ -380,7 +380,7 @@ def _tests(largest: Any, gains: list[tuple[float, int]]) -> dict[str, list[Any]]
 def _notes(models: Sequence[Any], p_values: list[float]) -> list[str]:
     apart = any(getattr(one, "stop_reason_", None) in results.SEPARATED for one in models)
     return [
-        "A log-likelihood of separated classes is the supremum; p is a rough guide."
+        "A log-likelihood of separated classes is the supremum; p is often too small."
     ] * apart + [
         "A dash: no parameter is tested, no residual variance is left, or no maximum exists."
     ] * any(map(isnan, p_values))

@@ -173,8 +173,8 @@ def check_clusters(
     needed = covariance == CLUSTERED and not (X.grouped if source else given)
     cases = (given and (source or covariance != CLUSTERED), "conflict"), (needed, "needs-option")
     refuse(ParameterError, *(
-        (wrong, "CR1, and no other covariance, needs clusters=labels with arrays, or their column "
-         "in a source (--cluster-by, open_source(group=...)).", code, "clusters")
+        (wrong, "CR1, and no other covariance, needs clusters=labels with arrays, or their column: "
+         "group= of linsep.fit and open_source, or --cluster-by.", code, "clusters")
         for wrong, code in cases
     ))  # fmt: skip
     refuse_weights(covariance, weights)

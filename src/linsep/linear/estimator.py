@@ -163,7 +163,7 @@ class LinearRegression(LinearResults, RegressorMixin, HasParameters, BaseEstimat
             and predictions one column, per target.
         sample_weight : array of shape (rows,), default ones; see ``weight_type``
         clusters : array of shape (rows,), labels of any type, default None
-            For ``covariance="CR1"``; of a source, ``open_source(group=...)`` names the column.
+            For ``covariance="CR1"``; ``group=`` of linsep.fit and open_source names their column.
         offset : array of shape (rows,), or a number; default None
             A known part of the prediction of each row. R^2 and F refer to y - offset (those of R's
             ``lm`` to fits with the offset).

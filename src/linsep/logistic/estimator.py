@@ -311,7 +311,7 @@ class LogisticRegression(
         checkpoint : path or :class:`linsep.Checkpoint`, default None
             A file from which an interrupted fit resumes, with bit-identical results.
         clusters : array of shape (rows,), labels of any type, default None
-            For ``covariance="CR1"``; of a source, ``open_source(group=...)`` names the column.
+            For ``covariance="CR1"``; ``group=`` of linsep.fit and open_source names their column.
         offset : array of shape (rows,), or a number; default None
             A known part of the log-odds of each row, without features, too; for two classes.
         successes, trials : arrays of shape (rows,) of whole numbers, 0 <= successes <= trials
