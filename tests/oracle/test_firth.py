@@ -221,15 +221,21 @@ def test_profiles_of_a_weight_that_runs_away_have_one_end():
 
 
 @pytest.mark.parametrize(
-    ("options", "code"),
+    "options",
     [
-        ({"penalty": "firth", "l2": 1.0}, "conflict"),
-        ({"l2": 1.0, "intervals": "profile"}, "conflict"),
+        {"penalty": "firth", "l2": 1.0},
+        {"penalty": "firth", "covariance": "HC1"},
+        {"penalty": "firth", "solver": "gradient_ascent"},
+        {"l2": 1.0, "intervals": "profile"},
+        {"covariance": "HC0", "intervals": "profile"},
     ],
 )
-def test_choices_that_exclude_each_other_are_refused(options, code):
-    with refused(ValueError, code):
+def test_choices_that_exclude_each_other_are_refused_by_their_names(options):
+    with refused(ValueError, "conflict") as caught:
         LogisticRegression(**options).fit(*ENDOMETRIAL)
+    named = {"penalty", "l2", "covariance", "solver", "intervals", "profile"}
+    assert {word for word in named if word in str(caught.value)} >= {*options}
+    assert not [name for name in named - {*options, "profile"} if name in str(caught.value)]
 
 
 def test_rows_beyond_memory_are_refused():

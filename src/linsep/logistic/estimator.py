@@ -47,7 +47,6 @@ from linsep.logistic.task import (
     order_of,
     pairs_of,
     refuse_beside_counts,
-    refuse_together,
     task_of_arrays,
     task_of_stream,
 )
@@ -333,8 +332,8 @@ class LogisticRegression(
         UserWarning
             If the fit stopped before a maximum.
         """
-        refuse_together(self)
         check_parameters(self)
+        robust.refuse_together(self)
         counts = {"successes": successes, "trials": trials}
         counted = successes is not None or trials is not None
         if counted:
@@ -408,8 +407,9 @@ class LogisticRegression(
         """Maximize the likelihood; keep the weights so far if stopped early."""
         interrupted, shown = False, task.source or SimpleNamespace()
         with interrupts_deferred(), one_blas_thread:
-            if self.dispersion is not None:
-                robust.refuse_excluded(self, "dispersion", counts=task.groups is not None)
+            lost = self.dispersion is not None and task.groups is None
+            why = "An estimated dispersion needs counts: pass successes and trials."
+            refuse(ParameterError, (lost, why, "needs-option", "dispersion"))
             if self.warm_start and hasattr(self, "coef_"):
                 task.start = self._start(task)
             task.journal = saving and saving.journal
