@@ -16,7 +16,7 @@ from typing import Any
 import linsep
 
 SECONDS, REPEATS, CONNECTIONS = 2.0, 5, (1, 8, 32)
-TOKEN = "benchmark-token"
+TOKEN, PLAIN_PORT = "benchmark-token", 8931
 
 
 def request_of(path: str, content: Any) -> bytes:
@@ -93,15 +93,34 @@ def models(folder: Path) -> dict[str, tuple[Path, Any]]:
     return found | {"4 numbers, a text column": (linsep.save(model, folder / "b.linsep"), row)}
 
 
-def served(folder: Path, path: Path, *words: str) -> tuple[Any, int]:
+#: a server of ten lines: Starlette, and scikit-learn's perceptron of the same digits
+PLAIN = """
+import sys, uvicorn
+from sklearn.datasets import load_digits
+from sklearn.linear_model import Perceptron
+from starlette.applications import Starlette
+from starlette.responses import JSONResponse
+from starlette.routing import Route
+model = Perceptron(max_iter=20).fit(*load_digits(return_X_y=True))
+async def predict(request):
+    rows = (await request.json())["rows"]
+    return JSONResponse({"predictions": model.predict(rows).tolist()})
+app = Starlette(routes=[Route("/predict", predict, methods=["POST"])])
+print("http://127.0.0.1:" + sys.argv[1], flush=True)
+uvicorn.run(app, port=int(sys.argv[1]), log_level="error")
+"""
+
+
+def served(folder: Path, *words: Any) -> tuple[Any, int]:
     """Start a server on the first processor, and keep this process on the others."""
-    command = [sys.executable, "-m", "linsep", "serve", str(path), "--port", "0", *words]
     server = subprocess.Popen(
-        command, stdout=subprocess.PIPE, text=True, cwd=folder,
+        [sys.executable, *map(str, words)], stdout=subprocess.PIPE, text=True, cwd=folder,
         env=os.environ | {"LINSEP_TOKEN": TOKEN},
     )  # fmt: skip
     assert server.stdout is not None
     port = int(server.stdout.readline().rstrip("/\n").rpartition(":")[2])
+    if "-c" in words:
+        time.sleep(2)  # it listens after it has said so
     cores = sorted(os.sched_getaffinity(0))
     if len(cores) > 1:
         os.sched_setaffinity(server.pid, cores[:1])
@@ -119,16 +138,21 @@ def main() -> None:
         folder = Path(name)
         made = models(folder)
         for title, (path, row) in made.items():
-            server, port = served(folder, path)
-            request = request_of("/predict", {"rows": [row]})
-            show(title, server, port, itertools.repeat(request))
-            request = request_of("/predict", {"rows": [row] * 100})
-            show("the same, 100 per request", server, port,
-                 itertools.repeat(request), 100)  # fmt: skip
-            server.terminate()
-            server.wait()
+            own = ["-m", "linsep", "serve", path, "--port", "0"]
+            plain = {"Starlette and scikit-learn": ["-c", PLAIN, PLAIN_PORT]}
+            for side, words in ({title: own} | (plain if len(row) == 64 else {})).items():
+                server, port = served(folder, *words)
+                request = request_of("/predict", {"rows": [row]})
+                show(side, server, port, itertools.repeat(request))
+                request = request_of("/predict", {"rows": [row] * 100})
+                show("the same, 100 per request", server, port,
+                     itertools.repeat(request), 100)  # fmt: skip
+                server.terminate()
+                server.wait()
         path, row = made["64 numbers, 10 classes"]
-        server, port = served(folder, path, "--log", "rows.log")
+        server, port = served(
+            folder, "-m", "linsep", "serve", path, "--port", "0", "--log", "rows.log"
+        )
         ids = itertools.count()
         show("rows learned, one per request", server, port, (
             request_of("/learn", {"ids": [str(next(ids))], "rows": [row], "labels": [3]})

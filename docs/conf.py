@@ -2,7 +2,6 @@
 
 import os
 import re
-from importlib import import_module
 from pathlib import Path
 
 from docutils import nodes
@@ -61,6 +60,7 @@ numpydoc_show_class_members = False
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
 copybutton_only_copy_prompt_lines = True
+copybutton_line_continuation_character = "\\"
 
 html_theme = "pydata_sphinx_theme"
 html_title = "linsep"
@@ -104,33 +104,37 @@ def pages_of_commands(app):
         (folder / f"{name}.rst").write_text(page, "utf-8")
 
 
-NAMES = re.compile(r"```\{names\} (\S+)\n(.*?)```", re.S)
-
-
-def named(block):
-    """The names that a block of the reference has, or all public names of its module."""
-    return block[2].split() or import_module(block[1]).__all__
+#: a list of names of a module in the reference
+NAMES = re.compile(r"^From `(\S+)`: (.*?)\.$", re.M | re.S)
 
 
 def pages_of_names(app):
     """Write what autosummary makes the pages of the names of the reference from."""
     text = (Path(app.srcdir) / "reference" / "api.md").read_text("utf-8")
-    names = [f"   {block[1]}.{name}" for block in NAMES.finditer(text) for name in named(block)]
+    names = [
+        f"   {module}.{name}"
+        for module, listed in NAMES.findall(text)
+        for name in re.findall(r"`(.*?)`", listed)
+    ]
     path = Path(app.srcdir) / "reference" / "generated" / "names.rst"
     path.parent.mkdir(exist_ok=True)
     path.write_text("\n".join([".. autosummary::", "   :toctree: .", "", *names, ""]), "utf-8")
 
 
-def tables_of_names(app, page, source):
-    """Let autosummary show the names of a block, with their first lines."""
+def reference_of_the_site(app, page, source):
+    """Show names with their first lines, and link commands, whose pages are not in the clone."""
     head = "```{{eval-rst}}\n.. currentmodule:: {}\n\n.. autosummary::\n   :toctree: generated\n"
     if page == "reference/api":
         source[0] = NAMES.sub(
-            lambda block: "\n   ".join(
-                [head.format(block[1]) + "   :nosignatures:\n", *named(block)]
+            lambda found: "\n   ".join(
+                [head.format(found[1]) + "   :nosignatures:\n", *re.findall(r"`(.*?)`", found[2])]
             ) + "\n```",
             source[0],
         )  # fmt: skip
+    elif page == "reference/command-line":
+        row, link = r"^\| `(\w+)` \|", r"| {doc}`\1 <generated/commands/\1>` |"
+        tree = "\n```{toctree}\n:hidden:\n:glob:\n\ngenerated/commands/*\n```\n"
+        source[0] = re.sub(row, link, source[0], flags=re.M) + tree
 
 
 def without_last_blank_line(app, tree):
@@ -169,7 +173,7 @@ def setup(app):
     app.add_html_math_renderer("mathml", (formula, None), (formula, None))
     app.connect("builder-inited", pages_of_names, priority=400)  # before autosummary
     app.connect("builder-inited", pages_of_commands)
-    app.connect("source-read", tables_of_names)
+    app.connect("source-read", reference_of_the_site)
     app.connect("doctree-read", without_last_blank_line)
     app.connect("doctree-resolved", thumbnails)
     app.connect("build-finished", lab_of_the_site)

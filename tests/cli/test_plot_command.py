@@ -103,7 +103,6 @@ REFUSED = """
 1 decision p.linsep -o p.png
 1 curve p.linsep two.csv -o p.png
 1 curve logistic.linsep -o p.png
-1 coefficients p.linsep -o p.png
 1 gap p.linsep -o p.png
 1 margins p.linsep unlabeled.csv -o p.png
 1 decision two-names.linsep two-names.csv --feature width -o p.png

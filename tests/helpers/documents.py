@@ -40,7 +40,7 @@ def run_commands(name, folder):
     commands = 0
     for block in re.findall(r"```console\n(.*?)```", (ROOT / name).read_text("utf-8"), re.S):
         for part in re.split(r"^\$ ", block, flags=re.M)[1:]:
-            command, _, shown = part.partition("\n")
+            command, _, shown = part.replace("\\\n", "").partition("\n")
             done = run_command(command, folder)
             assert done.returncode == 0, done.stderr
             if shown.strip():

@@ -289,7 +289,7 @@ REFUSED_OPTIONS = [
     ((*LINEAR, "--covariance", "CR1", "--cluster-by", "town"), "unknown-column", "", 1),
     ((*LINEAR, *CR1, "--group", "x"), None, "--group", 2),
     ((*LINEAR[:4], "--covariance", "HC1"), None, "--covariance", 2),
-    (("tune", *LINEAR[1:], "--cv", "2", "--grid", "covariance=HC0,HC1"), None, "--grid", 2),
+    (("tune", *LINEAR[1:], "--cv", "2", "--grid", "covariance=HC0,HC1"), "bad-option", "", 2),
 ]
 
 

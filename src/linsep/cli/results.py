@@ -227,7 +227,7 @@ def explain(
     source: Any = model[0].table(data) if isinstance(model, TablePipeline) else data
     if _are_files(source) or (is_frame(source) and recipe.get("format") == "table"):
         # rows keep their numbers in the files
-        missing = "skip" if recipe.get("missing") == "drop" else "error"
+        missing = "skip" if recipe.get("missing") == "drop" else None
         source = open_like(fitted, None, source, labeled=False, missing=missing, **reading)
     elif not isinstance(source, Source):
         source = to_predict(fitted, source, "skip")

@@ -15,7 +15,7 @@ from linsep.distributed.online import fit_online
 from linsep.distributed.regressions import fit_linear, fit_logistic, fit_naive_bayes
 from linsep.distributed.rows import ShardedRows, rows_of_source
 from linsep.errors import ParameterError
-from linsep.estimators.reading import describe
+from linsep.estimators.frames import describe
 from linsep.inference.robust import CLUSTERED, check_clusters, refuse_excluded, refuse_weights
 from linsep.learners.mixing import MixingName, refuse_unmixable
 from linsep.logistic.task import refuse_together

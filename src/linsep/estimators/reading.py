@@ -52,16 +52,6 @@ def stop_sentence(reason: StopReason, native: bool, tie: str, changed: bool = Fa
     return f"{_NO_MISTAKE}: no class scores higher than the row's own class; {equal}"
 
 
-def describe(model: Any, read: Any, n_features: int) -> None:
-    names = read.feature_names or []
-    model.n_features_in_, model.recipe_ = max(n_features, len(names)), read.recipe()
-    model.__dict__.pop("feature_names_in_", None)
-    if names:
-        import numpy as np  # which the plain twins, too, need not
-
-        model.feature_names_in_ = np.array(names, dtype=object)
-
-
 class Reading:
     """Readings of a source within ``interrupts_deferred``: Ctrl-C ends the first one early, later
     ones stop at the same row. Before the first row, or in a later reading, KeyboardInterrupt is

@@ -8,7 +8,6 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
-from linsep.drawing import display
 from linsep.errors import DataError
 from linsep.estimators import labels
 from linsep.estimators.frames import TakesFrames
@@ -279,6 +278,8 @@ class PlotsDecision(TakesFrames):
         AugmentationDisplay, for two classes without them and one feature, drawn with the constant
         feature; else DecisionDisplay
         """
+        from linsep.drawing import display
+
         check_is_fitted(self)
         name, n_features = "DecisionDisplay", getattr(self, "n_features_in_", 0)
         if len(self.classes_) == 2 and hasattr(type(self), "predict_log_proba"):

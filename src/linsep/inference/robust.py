@@ -157,10 +157,9 @@ def refuse_excluded(model: Any, name: str, several: bool = False, counts: bool =
 
 def refuse_weights(covariance: str | None, weights: Any) -> None:
     """Raise ParameterError for weights, unless None, with clusters."""
-    refuse(ParameterError, (
-        covariance == CLUSTERED and weights is not None, "CR1 does not support weights: leave them "
-        "out, or use another covariance.", "conflict", "covariance",
-    ))  # fmt: skip
+    told = "CR1 does not support weights: leave them out, or use another covariance."
+    both = covariance == CLUSTERED and weights is not None
+    refuse(ParameterError, (both, told, "conflict", "covariance"))
 
 
 def check_clusters(

@@ -14,7 +14,8 @@ from linsep._system.interrupts import interrupts_allowed, interrupts_deferred
 from linsep._system.threads import in_background
 from linsep.batches import joined, weight_totals
 from linsep.estimators import labels
-from linsep.estimators.reading import Reading, StopReason, describe
+from linsep.estimators.frames import describe
+from linsep.estimators.reading import Reading, StopReason
 from linsep.learners.passes import Course, PassReport, Run, all_passes
 from linsep.learners.state import Unlearnable
 from linsep.rows.source_stream import SourceStream, StartAgain

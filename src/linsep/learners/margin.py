@@ -95,7 +95,6 @@ class MarginLearner(Learner):
         given = coef is not None or intercept is not None
         why = "Initial weights need a number as gamma."
         refuse(ParameterError, (self.gamma is None and given, why, "conflict", "gamma"))
-        super().start(state, coef, intercept)
         state.per_machine("gamma", np.float64)[:] = 0.5 if self.gamma is None else self.gamma
         lengths = (np.column_stack(state.machines()) ** 2).sum(axis=0)
         squares = lengths.reshape(state.n_machines, -1).sum(axis=1)

@@ -113,7 +113,6 @@ class PerceptronLearner(Learner):
         return float(rate_of(self.rate, self.schedule, update))
 
     def start(self, state: State, coef: Weights, intercept: Weights) -> None:
-        super().start(state, coef, intercept)
         refuse(
             ParameterError,
             (self.zero == "correct" and not all(machine.any() for machine in state.machines()),

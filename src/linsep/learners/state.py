@@ -333,8 +333,7 @@ class Learner:
         self._rule = rule
 
     def start(self, state: State, coef: Weights, intercept: Weights) -> None:
-        """Set the initial weights of a new state, if any; raise ValueError if they are invalid."""
-        state.set_weights(coef, intercept)
+        """Prepare a new state with initial weights; raise ValueError if they are invalid."""
 
     def rule(self, state: State) -> Any:
         """Return the compiled rule for the next rows."""

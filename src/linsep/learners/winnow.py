@@ -108,7 +108,6 @@ class WinnowLearner(Learner):
         refuse(ParameterError, (intercept is not None, why, "unsupported", "intercept_init"))
         if state.n_machines == state.n_columns:  # the native rule has no threshold
             state.W[-1] = -(state.n_features / 2 if self.threshold is None else self.threshold)
-        super().start(state, coef, intercept)
 
     def check(self, rows: Dense | Csr | Unit) -> None:
         rows = rows.rows if isinstance(rows, Unit) else rows

@@ -15,8 +15,8 @@ from linsep.drawing import display
 from linsep.errors import DataError, ParameterError, hint, warn_caller
 from linsep.estimators import fitted_state, labels
 from linsep.estimators.fitted_state import Array, as_it_is, count, flag, number, restored
-from linsep.estimators.frames import to_learn, to_predict, to_score
-from linsep.estimators.reading import Reading, StopReason, describe
+from linsep.estimators.frames import describe, to_learn, to_predict, to_score
+from linsep.estimators.reading import Reading, StopReason
 from linsep.inference import robust
 from linsep.inference.results import Bands, check_level, stored_signature
 from linsep.lanes import Lanes

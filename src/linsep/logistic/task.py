@@ -380,9 +380,9 @@ class Solution(NamedTuple):
     the maximum from where the last step began, in standard errors; ``bend`` what the negative
     Hessian is beside the information. ``weights`` and ``limits`` have shape (q, width), the
     intercept last; ``covariance`` is 0 for features left out; ``profile`` are the ends of intervals
-    and p; ``log_likelihood`` is without the penalty, or the supremum; ``gained`` twice what
-    features add to Firth's; ``digits`` are those of standard errors that floats determine;
-    ``stopped_in`` is a stage, or empty.
+    and p; ``log_likelihood`` is without the penalty, or the supremum; ``penalized`` Firth's, and
+    ``gained`` twice what features add to it; ``digits`` are those of standard errors that floats
+    determine; ``stopped_in`` is a stage, or empty.
     """
 
     B: np.ndarray | Any
@@ -400,6 +400,7 @@ class Solution(NamedTuple):
     verdict: Any = None
     profile: np.ndarray | None = None
     gained: float = np.nan
+    penalized: float = np.nan
     digits: int = 16
     stopped_in: str = ""
     clusters: int | None = None
