@@ -238,3 +238,8 @@ def test_results_are_escaped_on_a_terminal_only(folder):
     seen = on_a_terminal(*command, cwd=folder)
     assert RED not in seen
     assert "p\\x1b[31m" in seen
+
+
+def test_a_bar_on_a_terminal(folder):
+    fit = ("fit", "t.csv", "--target", "kind\u202e")
+    assert "━" in on_a_terminal(*fit, cwd=folder, stream="stderr")

@@ -144,11 +144,9 @@ def shifted(tmp_path):
     return tmp_path
 
 
-GRID = ["--grid", "fit_intercept=false,true", "--grid", "keep=last,average"]
-
-
 def test_clearly_worse_models_are_dropped_and_near_ones_are_not(shifted):
-    found = tuned("s.svm", *GRID, "--max-iter", 40, cwd=shifted)
+    grid = ["--grid", "fit_intercept=false,true", "--grid", "keep=last,average"]
+    found = tuned("s.svm", *grid, "--max-iter", 40, cwd=shifted)
     dropped = [model for model in found["models"] if model["stop_reason"] == "dropped"]
     assert sum(not model["parameters"]["fit_intercept"] for model in dropped) == 2
     for model in dropped:
@@ -175,10 +173,8 @@ def test_standard_errors():
 
 
 def test_the_last_parameter_varies_fastest():
-    assert grids_of({"C": [1.0, 2.0], "shuffle": [True, False]}, {"pa": {}})["pa"] == [
-        {"C": 1.0, "shuffle": True}, {"C": 1.0, "shuffle": False},
-        {"C": 2.0, "shuffle": True}, {"C": 2.0, "shuffle": False},
-    ]  # fmt: skip
+    found = grids_of({"C": [1, 2], "shuffle": [True, False]}, {"pa": {}})["pa"]
+    assert [[*one.values()] for one in found] == [[1, True], [1, False], [2, True], [2, False]]
 
 
 def test_ctrl_c_leaves_nothing(folder, tmp_path, monkeypatch):
@@ -336,7 +332,6 @@ REFUSED = f"""
 2 --grid depth=1
 2 --grid class_weight=balanced
 2 --grid C=1
-2 --grid max_iter=0
 2 --grid shuffle=maybe
 2 --grid early_stopping=true
 2 --grid keep=last --keep vote
@@ -358,7 +353,6 @@ REFUSED = f"""
 2 --cv 3 --learner pa,linear
 2 --cv 3 --grid pa.C=1
 2 --cv 3 --learner pa,perceptron --l2 1
-2 --cv 3 --C 1 --learner pa --grid C=1
 2 --cv 3 --validation-fraction 0.5
 """
 

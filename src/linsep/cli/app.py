@@ -46,7 +46,9 @@ class LazyCommands(Commands):
 
     def get_command(self, ctx: Any, name: str) -> Any:
         if name in COMMANDS:
-            return _imported(name)
+            for unused in UNUSED:
+                import_lazily(unused)
+            return getattr(import_module(f"linsep.cli.{COMMANDS[name][0]}"), name)
         other = entries("linsep.commands").get(name)
         return None if other is None else other.load()
 
@@ -104,12 +106,6 @@ def import_lazily(name: str) -> None:
     sys.modules[name] = module
     if package:  # NumPy imports a submodule that it does not have as an attribute
         setattr(sys.modules[package], own, module)
-
-
-def _imported(name: str) -> Any:
-    for unused in UNUSED:
-        import_lazily(unused)
-    return getattr(import_module(f"linsep.cli.{COMMANDS[name][0]}"), name)
 
 
 @click.group(

@@ -158,7 +158,17 @@ def tune(
 
         folds = Folds(cv, repeats, by_time, random_state=random_state)
         metric = metric or ("r2" if names == ["linear"] else "accuracy")
-        _check(names, metric, given)
+        known = NUMBER_METRICS if names == ["linear"] else CLASS_METRICS
+        if "linear" in names and len(names) > 1:
+            raise ParameterError("linear predicts numbers: tune it alone.", option="learner")
+        if metric not in known:
+            raise ParameterError(f"metric must be one of {', '.join(known)}.", option="metric")
+        for name in given:
+            if not any(name in parameters_of(ESTIMATORS[learner]) for learner in names):
+                raise learners.not_of(" or ".join(names), name)
+        if "validation_fraction" in given:
+            told = "validation_fraction has no effect with cv: leave it out."
+            raise ParameterError(told, option="validation_fraction")
         each = {
             name: with_intercept(name, formula, {n: given[n] for n in own if n in given})
             for name, own in ((name, parameters_of(ESTIMATORS[name])) for name in names)
@@ -236,17 +246,3 @@ def _in_folds(
         by_time=folds.by_time, one_se=one_se,
         models=[found for _, found in ranked],
     )  # fmt: skip
-
-
-def _check(names: list[str], metric: str, given: dict[str, Any]) -> None:
-    known = NUMBER_METRICS if names == ["linear"] else CLASS_METRICS
-    if "linear" in names and len(names) > 1:
-        raise ParameterError("linear predicts numbers: tune it alone.", option="learner")
-    if metric not in known:
-        raise ParameterError(f"metric must be one of {', '.join(known)}.", option="metric")
-    for name in given:
-        if not any(name in parameters_of(ESTIMATORS[learner]) for learner in names):
-            raise learners.not_of(" or ".join(names), name)
-    if "validation_fraction" in given:
-        told = "validation_fraction has no effect with cv: leave it out."
-        raise ParameterError(told, option="validation_fraction")

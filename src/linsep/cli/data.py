@@ -164,7 +164,17 @@ def split(
     if sum(shares) >= 1:
         raise click.BadParameter("--test and --validation leave no training rows.")
     paths = find_files(list(data), files["format"])
-    kind = _kind(paths, files["format"], target or group or time)
+    kind, *others = dict.fromkeys(format_of(path, files["format"]) for path in paths)
+    column, why = target or group or time, None
+    if kind == "folder":
+        why = "is a folder of texts: `linsep convert` writes one file, which can be split."
+    if kind in ("svmlight", "vw") and column is not None:
+        why = "has no named columns: leave out options that name columns."
+    if others:
+        why = f"is {kind}, another file {others[0]}: split files of one format at a time."
+    if why is not None:
+        code = "mixed-formats" if others else "unsupported"
+        raise DataError(f"{paths[0]} {why}", code=code, path=paths[0], column=column)
     outs = _parts(paths[0], folder, len(shares) + 1, kind)
     output.check_outputs(force, paths, *outs)
     parts = Split(
@@ -204,21 +214,6 @@ def _next(data: list[str], outs: list[Path], group: str | None, how: dict[str, A
         more = {} if found["label"] is None else {"test": str(outs[1])}
         return next_command([str(outs[0])], how | more, found)
     return None
-
-
-def _kind(paths: list[File], format: str | None, column: str | None) -> str:
-    kind, *others = dict.fromkeys(format_of(path, format) for path in paths)
-    why = None
-    if kind == "folder":
-        why = "is a folder of texts: `linsep convert` writes one file, which can be split."
-    if kind in ("svmlight", "vw") and column is not None:
-        why = "has no named columns: leave out options that name columns."
-    if others:
-        why = f"is {kind}, another file {others[0]}: split files of one format at a time."
-    if why is not None:
-        code = "mixed-formats" if others else "unsupported"
-        raise DataError(f"{paths[0]} {why}", code=code, path=paths[0], column=column)
-    return kind
 
 
 def _parts(path: File, folder: Path | None, parts: int, kind: str) -> list[Path]:

@@ -53,7 +53,14 @@ def lab(
         print(f"lesson   {lesson_of_code(check)}")
         return
     check_outputs(force, (), output)
-    lesson, model, rows = _sorted(files or [])
+    kinds: dict[str, Path] = {}
+    for file in files or ():
+        ending = file.suffix.lower()
+        kind = "lesson" if ending in MARKDOWN else "model" if ending in MODELS else "data file"
+        if kind in kinds:
+            raise click.BadParameter(f"{kinds[kind]} and {file} are both a {kind}: name one.")
+        kinds[kind] = file
+    lesson, model, rows = map(kinds.get, ("lesson", "model", "data file"))
     if rows is None and (given := [n for n, value in how.items() if value not in (None, "error")]):
         raise click.BadParameter(f"{flag_of(given[0])} needs a data file: name it.")
     if scene is not None and (rows is not None or model is not None):
@@ -65,7 +72,11 @@ def lab(
             first = address_of_file(rows, note, loaded, **how)
         elif loaded is not None:
             first = address_of_model(loaded)
-        page = lab_file(first, _text_of(lesson) if lesson else "")
+        if lesson is not None and not lesson.exists():
+            raise no_file(lesson)
+        page = lab_file(first, "" if lesson is None else lesson.read_text(encoding="utf-8"))
+    except UnicodeDecodeError:
+        raise DataError(f"{lesson} is not UTF-8 text.", code="encoding", path=lesson) from None
     except LinsepError as problem:
         if scene is None or problem.code != "bad-scene":
             raise
@@ -76,23 +87,3 @@ def lab(
     print(f"lab      {path}")
     if output is None:
         webbrowser.open(path.as_uri())
-
-
-def _sorted(files: list[Path]) -> tuple[Path | None, Path | None, Path | None]:
-    kinds: dict[str, Path] = {}
-    for file in files:
-        ending = file.suffix.lower()
-        kind = "lesson" if ending in MARKDOWN else "model" if ending in MODELS else "data file"
-        if kind in kinds:
-            raise click.BadParameter(f"{kinds[kind]} and {file} are both a {kind}: name one.")
-        kinds[kind] = file
-    return kinds.get("lesson"), kinds.get("model"), kinds.get("data file")
-
-
-def _text_of(path: Path) -> str:
-    if not path.exists():
-        raise no_file(path)
-    try:
-        return path.read_text(encoding="utf-8")
-    except UnicodeDecodeError:
-        raise DataError(f"{path} is not UTF-8 text.", code="encoding", path=path) from None

@@ -175,8 +175,7 @@ def not_of(learner: str, option: str) -> ParameterError:
     having = [name for name, kind in ESTIMATORS.items() if option in signature(kind).parameters]
     owners = [*LINEAR] if option == "init_weights" else having
     told = f"{flag_of(option)} is for --learner {either(owners)}, not {learner}"
-    advice = advice_for(option)
-    hints = [] if advice is None else [advice]
+    hints = [*filter(None, [advice_for(option)])]
     return ParameterError(told + "." * (not hints), *hints, option=option)
 
 

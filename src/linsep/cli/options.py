@@ -71,7 +71,7 @@ class Option(click.Option):
         for name in self.excludes:
             if name in given:
                 other = options[name]
-                called = other.human_readable_name if isinstance(other, Argument) else other.opts[0]
+                called = str(other.metavar).strip("[.]") if name == "data" else other.opts[0]
                 raise click.BadParameter(f"{self.opts[0]} and {called} cannot be combined.")
 
 
@@ -79,21 +79,15 @@ class Argument(click.Argument):
     """An argument with a line of help; several values are a list, or None."""
 
     def __init__(self, name: str, metavar: str, help: str, **how: Any):
-        several: dict[str, Any] = {}
-        if metavar.endswith("..."):
-            several = {"nargs": -1, "callback": as_list}
-        super().__init__([name], metavar=metavar, **several | how)
+        several = metavar.endswith("...")
+        if several:
+            how |= {"nargs": -1, "callback": as_list}
+        shown = metavar if how.get("required", not several) else f"[{metavar}]"
+        super().__init__([name], metavar=shown, **how)
         self.line = help  # newer versions of click have a section of their own for ``help``
 
     def get_help_record(self, ctx: Any) -> tuple[str, str]:
-        return self.make_metavar(ctx), self.line + "  [required]" * self.required
-
-    def get_error_hint(self, ctx: Any, *more: Any) -> str:
-        return f"'{str(self.metavar).removesuffix('...')}'"
-
-    def make_metavar(self, ctx: Any) -> str:
-        shown = str(self.metavar)
-        return shown if self.required else f"[{shown}]"
+        return str(self.metavar), self.line + "  [required]" * self.required
 
 
 def _completed(words: Iterable[str], incomplete: str) -> list[Any]:
@@ -485,12 +479,6 @@ REFERENCE_LEVEL = of_data(
 )  # fmt: skip
 INDEX_BASE: Any = of_data("--index-base", number(metavar="0|1", at_least=0, at_most=1))
 TEST = of_data("--test", "DATA", "Held-out data to score; repeatable.", many=True)
-CACHE = (
-    of_data(
-        "--cache", typed(LocalPath(), "FOLDER"), "Folder for parsed rows.  [default: the user's]"
-    ),
-    of_data("--no-cache", None, "Do not keep parsed rows for later runs."),
-)  # fmt: skip
 #: how files are read: arguments of :func:`linsep.open_source`
 FILES: Any = Gathered("files", (
     of_data("--format", choice(formats.FORMATS)),
@@ -514,7 +502,11 @@ TABLE_ROWS = (TARGET, MISSING_VALUES, UNLABELED, HASH_BITS, MIN_COUNT, EXCLUDE, 
 ROWS: Any = Gathered("how", (*TABLE_ROWS, FORMULA, PRODUCTS, REFERENCE_LEVEL, *FILES.options))
 READING = Gathered("reading", (
     *TABLE_ROWS, FORMULA, PRODUCTS, SCALE, REFERENCE_LEVEL, *FILES.options,
-    of_data("--max-features", number(at_least=1)), *CACHE,
+    of_data("--max-features", number(at_least=1)),
+    of_data(
+        "--cache", typed(LocalPath(), "FOLDER"), "Folder for parsed rows.  [default: the user's]"
+    ),
+    of_data("--no-cache", None, "Do not keep parsed rows for later runs."),
 ))  # fmt: skip
 
 

@@ -7,10 +7,10 @@ import math
 import os
 import re
 import sys
-import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, NamedTuple, TextIO
@@ -206,9 +206,18 @@ LOOK: Any = Gathered("look", (
 ), _look)  # fmt: skip
 
 
-SECONDS = 0.1
 #: largest part of a bar that is drawn before the work is done
 MOST = 0.999
+
+
+class Watched(Progress):
+    """A bar that ``look`` updates each time that rich draws it, in a thread, ten times a second."""
+
+    look: Callable[[], Any] = staticmethod(lambda: None)
+
+    def get_renderables(self) -> Iterable[Any]:
+        self.look()
+        return super().get_renderables()
 
 
 @contextmanager
@@ -220,30 +229,18 @@ def watching(source: Any, model: Any = None, task: Any = None) -> Iterator[None]
         yield
         return
     whole = Column(no_wrap=True)
-    bar = Progress(
+    bar = Watched(
         TextColumn("{task.description}", table_column=whole),
         BarColumn(None, table_column=Column(ratio=1)),
         TextColumn("{task.fields[rows]}", table_column=whole),
         TimeRemainingColumn(table_column=Column(no_wrap=True, min_width=7)),
         console=Console(stderr=True), transient=True, expand=True,
     )  # fmt: skip
-    done, line = threading.Event(), bar.add_task("reading", total=1.0, rows="", stage="")
-
-    def draw() -> None:
-        while not done.wait(SECONDS):
-            if task is None:
-                _update(bar, line, source, model)
-            else:
-                _update_verdict(bar, line, task)
-
+    line = bar.add_task("reading", total=1.0, rows="", stage="")
+    told = (_update, source, model) if task is None else (_update_verdict, task)
+    bar.look = partial(told[0], bar, line, *told[1:])
     with bar:
-        painter = threading.Thread(target=draw, daemon=True)
-        painter.start()
-        try:
-            yield
-        finally:
-            done.set()
-            painter.join()
+        yield
 
 
 def _update(bar: Progress, line: Any, source: Source, model: Any) -> None:
@@ -257,7 +254,7 @@ def _update(bar: Progress, line: Any, source: Source, model: Any) -> None:
     if stage == "learning" and run is not None:
         total = getattr(run.stream, "n_rows", None)  # no stream is left at the end
         part = (run.number + (run.rows / total if total else part or 0.0)) / run.max_iter
-        description = f"pass {run.number + 1} of {run.max_iter}"
+        description = f"pass {min(run.number + 1, run.max_iter)} of {run.max_iter}"
         rows = f"{run.rows:,} rows, {run.mistakes:,} mistakes"
     elif stage not in ("reading", "surveying"):
         part = None

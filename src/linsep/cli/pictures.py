@@ -1,6 +1,5 @@
 """The command ``plot``: pictures of models."""
 
-from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -109,38 +108,33 @@ def plot(
         told = f"linsep plot {kind} draws {of}, which {model} is not"
         others = ["use linsep plot diagnostics"] * hasattr(estimator, "diagnostics")
         raise DataError(told, *others, code="unsupported", path=model)
+
+    def drawn() -> Any:
+        picture = display(shown.display)
+        if data is None:
+            return picture.from_estimator(estimator, **choices)
+        labeled = None if kind == "decision" else True
+        source = open_like(estimator, model, data, **files, labeled=labeled)
+        check_outputs(True, source.paths, output)
+        if shown.rows == "scored":
+            with watching(source):
+                found = scored(estimator, source)
+            tell_unknown(source.unseen, estimator.recipe_)
+            return picture.from_scored(estimator, found)
+        if kind in OF_SOURCE:
+            with watching(source):
+                return picture.from_estimator(estimator, source, None, **choices)
+        most = MOST_ROWS if shown.rows == "some" else None
+        rows = rows_of(source, estimator.n_features_in_, most)
+        if kind in ("run", "updates"):
+            choices["row_names"] = numbered(source, rows.size)
+        if rows.weights is not None and kind in WEIGHED:
+            choices["sample_weight"] = rows.weights
+        return picture.from_estimator(estimator, rows.X, rows.y, **choices)
+
     with of_features():  # the columns are in the order of the recipe
-        drawn = partial(_drawn, kind, estimator, model, data, files, output, choices)
         look.write(drawn, output, force)
     print(f"picture  {output}")
-
-
-def _drawn(
-    kind: str, estimator: Any, path: Path, data: list[str] | None, files: dict[str, Any],
-    output: Path, choices: dict[str, Any],
-) -> Any:  # fmt: skip
-    shown = PICTURES[kind]
-    picture = display(shown.display)
-    if data is None:
-        return picture.from_estimator(estimator, **choices)
-    labeled = None if kind == "decision" else True
-    source = open_like(estimator, path, data, **files, labeled=labeled)
-    check_outputs(True, source.paths, output)
-    if shown.rows == "scored":
-        with watching(source):
-            found = scored(estimator, source)
-        tell_unknown(source.unseen, estimator.recipe_)
-        return picture.from_scored(estimator, found)
-    if kind in OF_SOURCE:
-        with watching(source):
-            return picture.from_estimator(estimator, source, None, **choices)
-    most = MOST_ROWS if shown.rows == "some" else None
-    rows = rows_of(source, estimator.n_features_in_, most)
-    if kind in ("run", "updates"):
-        choices["row_names"] = numbered(source, rows.size)
-    if rows.weights is not None and kind in WEIGHED:
-        choices["sample_weight"] = rows.weights
-    return picture.from_estimator(estimator, rows.X, rows.y, **choices)
 
 
 def _choices(kind: str, features: list[str]) -> dict[str, Any]:

@@ -59,9 +59,8 @@ class Form(NamedTuple):
         return pa.table([*kept.values(), *own], [*kept, *names])
 
     def texts(self, table: pa.Table) -> Iterator[tuple[str, ...]]:
-        columns, labels = table.to_pydict(), {}
-        if self.labels is not None:
-            labels = {label: output.label_text(label) for label in self.labels}
+        columns = table.to_pydict()
+        labels = {label: output.label_text(label) for label in self.labels or ()}
         columns["prediction"] = [labels.get(label, label) for label in columns["prediction"]]
         return zip(*(map(_cell, values) for values in columns.values()), strict=True)
 
@@ -138,21 +137,6 @@ def _write_parquet(file: Any, tables: Iterator[pa.Table]) -> None:
                 raise DataError(told, code="column-type", option="keep_columns") from None
 
 
-def write(
-    path: Path | None, form: Form, tables: Iterator[pa.Table], *, force: bool, as_json: bool
-) -> None:
-    ending = "" if path is None or as_json else path.suffix.lower()
-    if path is not None and ending in PARQUET:
-        with output.finishing(written_whole(path, force=force)) as (file,):
-            _write_parquet(file, tables)
-        return
-    with output.open_output(path, force) as out:
-        if ending in DELIMITERS:
-            _write_csv(out, form, tables, DELIMITERS[ending])
-        else:
-            (_write_json if as_json else write_lines)(out, form, tables)
-
-
 @command()
 def predict(
     model: Path = options.MODEL, data: list[str] = options.DATA,
@@ -204,7 +188,16 @@ def predict(
     form = _form(estimator, "scores" if as_json and beside is None else beside, interval)
     with seen:
         tables = _answers(prediction, kept, form, cut, interval, level)
-        write(to, form, tables, force=force, as_json=as_json)
+        ending = "" if to is None or as_json else to.suffix.lower()
+        if to is not None and ending in PARQUET:
+            with output.finishing(written_whole(to, force=force)) as (file,):
+                _write_parquet(file, tables)
+        else:
+            with output.open_output(to, force) as out:
+                if ending in DELIMITERS:
+                    _write_csv(out, form, tables, DELIMITERS[ending])
+                else:
+                    (_write_json if as_json else write_lines)(out, form, tables)
     unread = [estimator.recipe_.get(name) for name in ("target", "weight")]
     for heading, text in report.gap_pairs(gaps_of(source, unread), estimator.recipe_):
         if text:
@@ -330,18 +323,16 @@ def _print_score(result: dict[str, Any], model: Any) -> None:
             value, usual = (report.metric_text(one, found[key]) for key in ("value", "baseline"))
             rows.append([METRICS[one].title + of, value, _between(one, found["interval"]), usual])
     if rows:
-        print()
-        output.show(*output.table(["metric", "value", level, "baseline"], rows))
+        output.show("", *output.table(["metric", "value", level, "baseline"], rows))
     if name == "accuracy":
-        print()
-        _print_classes(result)
+        output.show("", *_lines_of_classes(result))
 
 
 def _between(name: str, ends: Sequence[float] | None) -> str:
     return "-" if ends is None else " to ".join(report.metric_text(name, end) for end in ends)
 
 
-def _print_classes(result: dict[str, Any]) -> None:
+def _lines_of_classes(result: dict[str, Any]) -> list[str]:
     classes, confusion = result["classes"], result["confusion"]
     header, lines = ["class", "rows", "recall", "precision"], []
     for one in classes:
@@ -349,7 +340,7 @@ def _print_classes(result: dict[str, Any]) -> None:
         lines.append([output.label_text(one["label"]), f"{one['rows']:,}", *shares])
     if many := len(classes) > MOST_CLASSES:
         order = sorted(range(len(classes)), key=lambda k: -classes[k]["rows"])
-        output.show(*output.table(header, [lines[k] for k in order], most=MOST_CLASSES))
+        shown = output.table(header, [lines[k] for k in order], most=MOST_CLASSES)
     else:
         counts = [*confusion["matrix"], confusion["unknown"]]
         names = [name for name, *_ in lines]
@@ -359,9 +350,9 @@ def _print_classes(result: dict[str, Any]) -> None:
             [*line, "", *(f"{value:,.6g}" for value in row)]
             for line, row in zip(lines, counts, strict=False)
         ]
-        output.show(*output.table([*header, "as", *names], rows))
+        shown = output.table([*header, "as", *names], rows)
     confused = []
     for one in confusion["most_frequent"][: MOST_CONFUSIONS * many]:
         true, wrong = (elided(output.label_text(one[of]), 24) for of in ("label", "predicted"))
         confused.append(f"{true} as {wrong} ({one.get('rows', one.get('weight')):,.6g})")
-    output.print_pairs([("confused", ", ".join(confused))])
+    return [*shown, *output.pairs([("confused", ", ".join(confused))])]

@@ -140,8 +140,7 @@ def _print_claim(claim: Any, source: Source, last: list[tuple[str, str]]) -> Non
     last = [*reference_pairs(source.recipe()), *last]
     if isinstance(claim, Separations):
         head, *rows = claim.table(source.number)
-        output.show(*output.table(head, rows, [False] * 3, sentences=True))
-        print()
+        output.show(*output.table(head, rows, [False] * 3, sentences=True), "")
         output.print_pairs([*claim.chance_line(), *last])
     else:
         output.print_pairs([*claim.described(source.number), *last])
@@ -167,7 +166,12 @@ def verify(
 
     Example: linsep verify species.json train.csv --target species
     """
-    claim, recipe = read_proof(proof)
+    if not proof.exists():
+        raise no_file(proof)
+    try:
+        claim, recipe = read(proof.read_bytes())
+    except DataError as problem:
+        raise problem.at(f"{proof}: ", path=proof) from None
     source = open_source(data, **how, **columns)
     with output.watching(source):
         checked = _check(claim, recipe, source, time_limit)
@@ -184,15 +188,6 @@ def verify(
         fail(checked.reason)
     print(*folded(escaped(checked.reason)), "", sep="\n")
     output.print_pairs(lines)
-
-
-def read_proof(path: Path) -> Any:
-    if not path.exists():
-        raise no_file(path)
-    try:
-        return read(path.read_bytes())
-    except DataError as problem:
-        raise problem.at(f"{path}: ", path=path) from None
 
 
 def _check(claim: Any, recipe: dict[str, Any] | None, source: Source, limit: float) -> Any:
@@ -296,13 +291,11 @@ def bounds(
             "margins": margins,
         })  # fmt: skip
         return
-    print(escaped(str(found), lines=True))
-    print()
-    output.print_pairs([
+    output.show(escaped(str(found), lines=True), "", *output.pairs([
         *_compared(found, features_of(source, width), output.label_text(classes[-1])),
         ("least distance", least and str(least)),
         ("margins", ", ".join(f"{kind} {value:.6g}" for kind, value in margins.items())),
-    ])  # fmt: skip
+    ]))  # fmt: skip
 
 
 def _margins(line: Linear, X: Any, y: np.ndarray) -> dict[str, float]:

@@ -136,8 +136,15 @@ def about_pairs(model: Any, summary: dict[str, Any], units: str) -> Pairs:
     kernel = summary.get("kernel") or ""
     if kernel and isinstance(many, int):
         kernel += f", {counted(many, 'support vector')}"
+    labels, rows, features = summary["classes"], summary["rows"], summary["features"]
+    learned = [
+        summary["learner"],
+        "" if labels is None else f"{len(labels):,} classes ({labels_text(labels)})",
+        counted(rows, "row") if rows else "",  # unknown after partial_fit
+        "" if features is None else counted(features, "feature"),  # strings have none
+    ]
     return [
-        ("learned", learned_text(summary)),
+        ("learned", ", ".join(filter(None, learned))),
         ("chosen", chosen and f"{summary['learner']} for {chosen}; --learner selects another"),
         ("equation", short(summary["equation"])),
         *recipe_pairs(model, units),
@@ -195,17 +202,6 @@ def reference_pairs(recipe: dict[str, Any]) -> Pairs:
     listed = _listed([f"{called[name]}={value}" for name, value in references.items()])
     these = "these" if len(references) > 1 else "it"
     return [("reference", f"{listed}; other values are compared with {these}")]
-
-
-def learned_text(summary: dict[str, Any]) -> str:
-    labels, rows, features = summary["classes"], summary["rows"], summary["features"]
-    parts = [
-        summary["learner"],
-        "" if labels is None else f"{len(labels):,} classes ({labels_text(labels)})",
-        counted(rows, "row") if rows else "",  # unknown after partial_fit
-        "" if features is None else counted(features, "feature"),  # strings have none
-    ]
-    return ", ".join(filter(None, parts))
 
 
 def course_pairs(model: Any, summary: dict[str, Any]) -> Pairs:

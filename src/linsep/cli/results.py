@@ -177,8 +177,7 @@ class Explanation(output.Result):
         if rest := self.terms[most:]:
             total = fsum(term["contribution"] for term in rest)
             rows.append([f"and {len(rest):,} more", *[""] * (len(columns) - 1), f"{total:+.6g}"])
-        called = {"standard_deviation": "std. dev."}
-        header = ["feature", *(called.get(name, name) for name in columns)]
+        header = ["feature", *(x.replace("standard_deviation", "std. dev.") for x in columns)]
         yield ""
         yield from output.table(header, rows)
 

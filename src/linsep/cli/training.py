@@ -55,8 +55,11 @@ class Training(SimpleNamespace):
             self.folds = Folds(self.cv, self.repeats or 1, self.by_time, random_state=seed)
         if self.continued:
             return self.go_on()
-        if self.checkpoint is not None:
-            _check_secrets(self.typed)
+        for word in self.typed if self.checkpoint is not None else ():
+            address = word.partition("=")[2] if word.startswith("--") else word
+            if is_remote(address) and shown(address) != normal(address):
+                told = f"{shown(address)} has a user, password or query: configure them in fsspec."
+                raise click.BadParameter(f"--checkpoint stores the command, but {told}")
         first, group = self.learner or USUAL_LEARNER, self.columns["group"]
         self.reader = Reading(self.reading, group)
         self.given = fitting.with_intercept(first, self.reading["formula"], self.parameters)
@@ -201,8 +204,12 @@ class Training(SimpleNamespace):
                 if self.saved is not None and (self.interrupted or self.error):
                     raise self.error or KeyboardInterrupt  # it resumes from the checkpoint
                 if self.folds is not None and not (self.interrupted or self.error):
-                    with interrupts_allowed():
-                        validated = self._validate()
+                    from linsep.cross_validation import cross_validated
+
+                    with interrupts_allowed(), watching(self.source):
+                        scores = cross_validated(estimator, self.source, self.rows, self.folds)
+                    estimator.cv_scores_ = scores
+                    validated = report.validation(scores, *self.folds[:3])
             undone = self.error is None
             # the process that this one resumes may have saved it already
             again = self.saved is not None and not self.force
@@ -264,25 +271,9 @@ class Training(SimpleNamespace):
             with watching(source):
                 fitting.decide(estimator, self.rule, source, self.in_folds, self.source)
 
-    def _validate(self) -> dict[str, Any]:
-        from linsep.cross_validation import cross_validated
-
-        with watching(self.source):
-            scores = cross_validated(self.estimator, self.source, self.rows, self.folds)
-        self.estimator.cv_scores_ = scores
-        return report.validation(scores, *self.folds[:3])
-
     def _score(self) -> dict[str, Any]:
         groups = self.reader.group  # for intervals
         return score_source(self.estimator, self.reader.like(self.estimator, self.test, groups))
-
-
-def _check_secrets(arguments: list[str]) -> None:
-    for word in arguments:
-        address = word.partition("=")[2] if word.startswith("--") else word
-        if is_remote(address) and shown(address) != normal(address):
-            told = f"{shown(address)} has a user, password or query: configure them in fsspec."
-            raise click.BadParameter(f"--checkpoint stores the command, but {told}")
 
 
 def _worse_than_baseline(model: Any, summary: dict[str, Any]) -> list[str]:
