@@ -33,17 +33,18 @@ endef
 
 # What users get; and on top what tests, benchmarks and the site need.
 $(VENV)/base: pyproject.toml
-	$(PYTHON) -m venv $(VENV)
-	$(call install)
+	@echo "installing linsep into $(VENV)"
+	@$(PYTHON) -m venv $(VENV)
+	@$(call install)
 
 $(VENV)/installed: $(VENV)/base
-	$(call install,$(TOOLS))
+	@$(call install,$(TOOLS))
 
 $(VENV)/bench: $(VENV)/installed
-	$(call install,[bench])
+	@$(call install,[bench])
 
 $(VENV)/site: $(VENV)/installed
-	$(call install,[site])
+	@$(call install,[site])
 
 demo: $(VENV)/base
 	@PATH="$(CURDIR)/$(VENV)/bin:$$PATH" sh docs/demo.sh

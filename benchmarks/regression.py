@@ -1,4 +1,4 @@
-"""Regressions with inference beside their peers; logistic ones judged by the objective reached."""
+"""Regressions with inference beside their peers; logistic ones judged by the log loss reached."""
 
 import warnings
 from collections.abc import Callable
@@ -76,7 +76,7 @@ def logistic(against: str) -> Race:
 
     return Race(
         "logistic with inference, 1,000,000 x 50, gradient 1e-8", against, ours, theirs, 3,
-        lambda: (mean_loss(fitted["ours"]), mean_loss(fitted["theirs"])), "objective",
+        lambda: (mean_loss(fitted["ours"]), mean_loss(fitted["theirs"])), "log loss",
     )  # fmt: skip
 
 

@@ -60,7 +60,7 @@ def race(work: str, make: Callable[[], tuple[Any, np.ndarray]]) -> Race:
         return None, None
 
     return Race(
-        f"verdict with its proof, {work}", "one HiGHS program over all rows, no proof",
+        f"verdict with its proof, {work}", "linear program (HiGHS), all rows, no proof",
         lambda: separation(X, y), lambda: one_program(X, y), reached=checked,
     )  # fmt: skip
 

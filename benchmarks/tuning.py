@@ -19,7 +19,7 @@ from sklearn.model_selection import GridSearchCV, StratifiedShuffleSplit
 from benchmarks.data import sparse, svmlight_text
 from benchmarks.harness import Race
 from linsep import PassiveAggressive, open_source
-from linsep.tuning import SideBySide, combinations
+from linsep.tuning import SideBySide, grids_of
 
 MEGABYTES = 80  # 100,000 different rows
 STEPS = [0.001, 0.01, 0.1, 1.0]
@@ -35,7 +35,7 @@ class Ours:
         with tempfile.TemporaryDirectory(prefix=f"linsep-bench-{os.getpid()}-") as cache:
             source = open_source(svmlight_text(MEGABYTES), cache=Path(cache))
             common = {"max_iter": 10, "validation_fraction": 0.2, "early_stopping": True}
-            grid = combinations(GRID)
+            grid = grids_of(GRID, {"pa": {}})["pa"]
             race = SideBySide([(c, PassiveAggressive(**common, **c)) for c in grid], source)
             self.model = race.run(
                 lambda kept: PassiveAggressive(max_iter=10, **race.best.values).fit(kept)

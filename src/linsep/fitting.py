@@ -137,8 +137,8 @@ def fit(
         or 0.3, as in :func:`linsep.set_threshold`; chosen on the rows of `calibrate`, else in the
         folds of `cv`, else in five folds; for the Winnow learners a number is their own parameter
         ``threshold``
-    **options : arguments of :func:`open_source`, such as ``missing="mean"`` or ``formula="admit ~
-        gre * C(rank)"``, and parameters of the estimator, such as ``keep="last"``
+    **options : arguments of :func:`open_source` and parameters of the estimator
+        Such as ``missing="mean"``, ``formula="admit ~ gre * C(rank)"`` and ``keep="last"``.
 
     Returns
     -------

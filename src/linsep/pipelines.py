@@ -26,7 +26,7 @@ from linsep.sources.tables.reading_options import DEFAULTS, OF_CSV
 from linsep.validation.checks import column_names, of_features
 
 #: options of files, which frames have not
-OF_FILES = ("format", *OF_CSV)
+OF_FILES = {"format", *OF_CSV} - {"null_values"}
 #: the parameters of an encoder with their defaults
 OPTIONS = {"format": None} | DEFAULTS
 

@@ -169,6 +169,22 @@ def test_python_gives_none_and_nan_in_place(folder, name):
             assert np.isnan(shares[empty]).all()
 
 
+@pytest.mark.parametrize("how", ["zero", "mean", "indicator"])
+def test_gaps_are_filled_as_in_training_or_an_error_if_asked_for(tmp_path, how):
+    table = pd.DataFrame({"a": [1.0, np.nan, 2.0, 3.0] * 5, "y": [0, 1] * 10})
+    table.to_csv(tmp_path / "t.csv", index=False)
+    model = linsep.fit(table, target="y", missing=how)
+    linsep.save(model, tmp_path / "m")
+    assert len(here("predict", "m", "t.csv", cwd=tmp_path).stdout.splitlines()) == 20
+    assert_refused("predict", "m", "t.csv", "--missing", "error", cwd=tmp_path,
+                   code="missing-value", said="row 2, column 'a'")  # fmt: skip
+    for rows in (table, tmp_path / "t.csv"):
+        assert len(model.predict(rows)) == 20
+        with pytest.raises(DataError) as error:
+            model.predict(rows, missing="error")
+        assert (error.value.row, error.value.column) == (2, "a")
+
+
 CODES = np.array([1, 2, 3] * 20)
 TOLD = pd.DataFrame({
     "code": CODES, "x": np.linspace(-2, 2, 60).round(3), "note": ["good day", "bad day"] * 30,

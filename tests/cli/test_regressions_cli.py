@@ -51,7 +51,8 @@ def test_linear_regression_from_a_table(folder):
     assert (saved.coef_[0], saved.intercept_) == (model.coef_[0], model.intercept_)
     r2 = model.score(AGES[:, None], PRESSURE)
     table = printed("summary", "m", cwd=folder)
-    assert shown.startswith(table.partition("\n\nequation")[0])
+    assert shown.startswith("test  ")
+    assert table.partition("\n\nequation")[0] in shown
     told = json.loads(printed("summary", "m", "--json", cwd=folder))
     assert told == saved.summary().to_dict() | {"equation": str(saved.equation_)}
     scored = json.loads(printed("score", "m", "t.csv", "--json", cwd=folder))
@@ -81,7 +82,8 @@ def test_intervals_of_predictions(folder):
 
 def test_logistic_regression_from_a_table(folder):
     fit = ("fit", "t.csv", "--target", "ill", "--learner", "logistic", "--exclude", "place")
-    shown = printed(*fit, "--model", "m", "--test", "new.csv", cwd=folder)
+    shown = printed(*fit, "--model", "m", "--test", "new.csv", "--cv", 3, cwd=folder)
+    assert [line.split(" ")[0] for line in shown.splitlines()[:2]] == ["test", "cv"]
     X = np.column_stack([AGES, PRESSURE.round(1)])
     model = linsep.LogisticRegression().fit(X, ILL)
     saved = linsep.load(folder / "m")

@@ -14,6 +14,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, strategies as st
 
+import linsep
 from command_line import assert_refused, here, table
 from linsep.rewriting import splitting
 from linsep.rewriting.splitting import Lines, drawn_parts, draws
@@ -237,8 +238,8 @@ def test_one_number_in_two_spellings_is_one_group_and_one_class(tmp_path):
     ("options", "expected"),
     [
         (["--target", "y", "--group", "who"], "linsep fit t-train.dat --target y --format csv "
-         "--delimiter ';' --test t-test.dat --date day --exclude who --missing mean --model "
-         "t-train.linsep"),
+         "--delimiter ';' --test t-test.dat --learner logistic --date day --exclude who --missing "
+         "mean --model t-train.linsep"),
         (["--target", "n", "--in-order"], "linsep fit t-train.dat --target n --format csv "
          "--delimiter ';' --test t-test.dat --learner linear --date day --unlabeled drop --model "
          "t-train.linsep"),
@@ -257,6 +258,19 @@ def test_the_next_command_works(tmp_path, options, expected):
     assert command == expected
     done = here(*shlex.split(command)[1:], cwd=tmp_path)
     assert done.returncode == 0, done.stderr
+
+
+def test_split_describe_and_python_recommend_one_fit(tmp_path):
+    X = np.random.default_rng(0).normal(size=(64, 6))  # of the training part, too few rows
+    frame = pd.DataFrame(X, columns=[*"abcdef"]).assign(y=["p", "q"] * 32)
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    for words in (["split", "t.csv", "--test", 0.25], ["describe", "t.csv"]):
+        done = here(*words, "--target", "y", "--json", cwd=tmp_path)
+        learner = json.loads(done.stdout)["next"].partition("--learner ")[2]
+        assert learner.partition(" --model")[0] == "logistic"
+    assert linsep.describe(frame, target="y").next == (
+        "linsep.fit(frame, target='y', learner='logistic')"
+    )
 
 
 def test_ctrl_c_leaves_nothing(folder, monkeypatch):

@@ -45,6 +45,15 @@ def test_text_is_aligned_and_p_values_are_not_zero():
     )
 
 
+def test_columns_without_a_value_are_left_out():
+    rows = [Coefficient("a", 1.5), Coefficient("b", 2.0, p_value=0.5)]
+    some = replace(SUMMARY, coefficients=rows)
+    shown = " ".join(str(some).split("\n\n")[1].split())
+    assert shown == "estimate P>|t| a 1.5 - b 2 0.500"
+    assert some.to_markdown().splitlines()[0].split() == ["|", "|", "estimate", "|", "p", "|"]
+    assert some.to_dict()["coefficients"][0]["standard_error"] is None
+
+
 def test_programs_get_all_digits_and_no_nan():
     told = json.loads(json.dumps(SUMMARY.to_dict(), allow_nan=False))
     assert told["header"]["p of F"] == 0.00001

@@ -22,7 +22,8 @@ from linsep.rows.source_stream import SourceStream
 from linsep.sources.base import Source
 from linsep.sources.svmlight import SvmlightSource
 from linsep.steps import learner_of
-from linsep.tuning.side_by_side import Missed, combinations
+from linsep.tuning import grids_of
+from linsep.tuning.side_by_side import Missed, standard_error
 
 ROWS = 400
 
@@ -166,14 +167,17 @@ def test_standard_errors():
         missed.add(rows[:100], np.empty(0))
         missed.add(rows[100:], np.empty(0))
     assert one.accuracy == 1 - wrong.mean()
-    assert one.error == pytest.approx(np.sqrt(wrong.mean() * (1 - wrong.mean()) / 500))
+    error = standard_error(one.wrong, one.weights)
+    assert error == pytest.approx(np.sqrt(wrong.mean() * (1 - wrong.mean()) / 500))
     apart = wrong.astype(float) - best
     assert one.behind(other) == pytest.approx((apart.mean(), apart.std() / np.sqrt(500)))
-    twice = Missed()
-    twice.add(wrong, np.full(500, 2.0))
-    assert twice.error == pytest.approx(one.error)
-    assert combinations({"a": [1, 2], "b": [3, 4]}) == [
-        {"a": 1, "b": 3}, {"a": 1, "b": 4}, {"a": 2, "b": 3}, {"a": 2, "b": 4},
+    assert standard_error(wrong, np.full(500, 2.0)) == pytest.approx(error)
+
+
+def test_the_last_parameter_varies_fastest():
+    assert grids_of({"C": [1.0, 2.0], "shuffle": [True, False]}, {"pa": {}})["pa"] == [
+        {"C": 1.0, "shuffle": True}, {"C": 1.0, "shuffle": False},
+        {"C": 2.0, "shuffle": True}, {"C": 2.0, "shuffle": False},
     ]  # fmt: skip
 
 

@@ -9,7 +9,7 @@ from scipy.optimize import minimize
 from scipy.special import chdtrc, chdtri, expit, log_softmax
 from sklearn.exceptions import ConvergenceWarning
 
-from linsep import LogisticRegression, textbook
+from linsep import LogisticRegression, load, save, textbook
 from linsep.errors import ParameterError, SeparationWarning
 from linsep.sources.arrays import ArraySource
 from parameters_in_order import ends_of, last, weights_of
@@ -63,8 +63,24 @@ def test_infections_as_logistf_has_them():
 def test_likelihood_ratios_as_logistf_has_them():
     """The penalty of the model without features is that of all features."""
     X, y = INFECTIONS
-    statistic = firth(X[:, 1:5], y, intervals="wald").likelihood_ratio_[0]
-    assert statistic == pytest.approx(2 * (-140.8798 + 158.3699), abs=4e-4)
+    found = firth(X[:, 1:5], y, intervals="wald")
+    assert found.likelihood_ratio_[0] == pytest.approx(2 * (-140.8798 + 158.3699), abs=4e-4)
+    assert found.penalized_log_likelihood_ == pytest.approx(-140.8798, abs=1e-4)
+
+
+@pytest.mark.parametrize("q", [1, 2])
+def test_the_penalty_grows_by_the_logarithm_of_a_unit_for_each_class(q, tmp_path):
+    X, y = np.random.default_rng(5).normal(3.0, 2.0, (60, 3)), np.arange(60) % (q + 1)
+    X[:, 2] = X[:, 0] + X[:, 1]  # left out
+    one = firth(X, y, intervals="wald")
+    ten = firth(X * [10.0, 1.0, 1.0], y, intervals="wald")
+    more = ten.penalized_log_likelihood_ - one.penalized_log_likelihood_
+    assert more == pytest.approx(q * np.log(10.0), rel=1e-8)
+    stored = load(save(one, tmp_path / "m.linsep"))
+    assert stored.penalized_log_likelihood_ == one.penalized_log_likelihood_
+    header = dict(one.summary().header)
+    assert header["penalized log-likelihood"] == one.penalized_log_likelihood_
+    assert header[f"penalized likelihood ratio ({2 * q} df)"] == one.likelihood_ratio_[0]
 
 
 def test_endometrial_cancer_as_brglm2_and_logistf_have_it():
@@ -205,15 +221,21 @@ def test_profiles_of_a_weight_that_runs_away_have_one_end():
 
 
 @pytest.mark.parametrize(
-    ("options", "code"),
+    "options",
     [
-        ({"penalty": "firth", "l2": 1.0}, "conflict"),
-        ({"l2": 1.0, "intervals": "profile"}, "conflict"),
+        {"penalty": "firth", "l2": 1.0},
+        {"penalty": "firth", "covariance": "HC1"},
+        {"penalty": "firth", "solver": "gradient_ascent"},
+        {"l2": 1.0, "intervals": "profile"},
+        {"covariance": "HC0", "intervals": "profile"},
     ],
 )
-def test_choices_that_exclude_each_other_are_refused(options, code):
-    with refused(ValueError, code):
+def test_choices_that_exclude_each_other_are_refused_by_their_names(options):
+    with refused(ValueError, "conflict") as caught:
         LogisticRegression(**options).fit(*ENDOMETRIAL)
+    named = {"penalty", "l2", "covariance", "solver", "intervals", "profile"}
+    assert {word for word in named if word in str(caught.value)} >= {*options}
+    assert not [name for name in named - {*options, "profile"} if name in str(caught.value)]
 
 
 def test_rows_beyond_memory_are_refused():

@@ -152,8 +152,12 @@ def test_firths_coefficients_are_held_at_zero_in_the_full_model():
     for term, held in (("x1", [1]), ("x2", [2]), ("region", [3, 4])):
         gained = 2 * (largest([]) - largest(held))
         assert np.isclose(found.chi2[term], gained, rtol=1e-5)
+        assert np.isclose(found.penalized_log_likelihood[term], largest(held), rtol=1e-9)
         assert found.df[term] == len(held)
         assert np.isclose(found.p_value[term], stats.chi2.sf(gained, len(held)), rtol=1e-5)
+    glanced = model.glance()
+    assert np.isclose(glanced.penalized_log_likelihood[0], largest([]), rtol=1e-9)
+    assert np.isclose(glanced.chi2[0], 2 * (largest([]) - largest([1, 2, 3, 4])), rtol=1e-6)
     # of one coefficient it is the test of its profile
     assert np.allclose(found.p_value[["x1", "x2"]], model.p_values_[1:3], rtol=1e-5)
 

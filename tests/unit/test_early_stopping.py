@@ -1,5 +1,6 @@
 """Early stopping: held-out rows by their weights, and after a trial without them all rows."""
 
+import re
 from contextlib import suppress
 
 import numpy as np
@@ -67,6 +68,9 @@ def test_all_rows_are_learned_in_the_passes_of_the_trial(model, form):
     assert found.n_iter_ == len(trial) == len(found.validation_scores_)
     assert found.fitted_run().reports[0].rows == 150 > trial[0].rows
     assert found.stop_reason_ == ("early_stop" if len(trial) < 12 else "max_iter")
+    if found.stop_reason_ == "early_stop":
+        best = found.validation_scores_.argmax() + 1
+        assert re.findall(r"\d+", found.stop_sentence_) == [str(best), str(len(trial))]
 
 
 @pytest.mark.parametrize("stop", [False, True], ids=["Ctrl-C", "callback"])

@@ -360,6 +360,7 @@ OPTIONS = {
     "decimal": ("age fee y", {"decimal": ",", "thousands": "."}),
     "thousands": ("age fee y", {"decimal": ",", "thousands": "."}),
     "units": ("age share y", {"units": True}),
+    "null_values": ("age city y", {"null_values": ["Ulm"], "missing": "indicator"}),
     "date": ("age born y", {"date": ["born"]}),
 }
 
@@ -451,3 +452,19 @@ def test_indicators_of_different_columns_have_different_names(tmp_path):
     assert list(separation(source).subject.names) == WANTED
     found = str(model.equation_)
     assert '"a=b"=c' in found or '"a=b"=r' in found
+
+
+def test_marks_of_missing_values_are_read_as_in_csv(tmp_path):
+    """Such a column of a frame was refused, and a model of the file could not score the frame."""
+    rng = np.random.default_rng(0)
+    income, size = rng.normal(50, 10, 60).round(2).astype(str), rng.normal(size=60)
+    frame = pd.DataFrame({"size": size, "income": income, "y": np.where(size > 0.1, "yes", "no")})
+    frame.loc[::20, "income"] = "unknown"
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    how = {"target": "y", "null_values": "unknown", "missing": "mean"}
+    of_file, of_frame = (linsep.fit(data, **how) for data in (tmp_path / "t.csv", frame))
+    assert np.array_equal(of_file.coef_, of_frame.coef_)
+    assert of_file.score(tmp_path / "t.csv") == of_file.score(frame) == of_frame.score(frame)
+    assert np.array_equal(clone(of_file).fit(frame).coef_, of_file.coef_)
+    with refused(DataError, "not-a-number", column="income"):
+        linsep.fit(frame, target="y")

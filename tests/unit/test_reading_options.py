@@ -11,7 +11,7 @@ import pytest
 
 from data_files import write
 from linsep import open_source
-from linsep.errors import DataError
+from linsep.errors import DataError, Hint
 from linsep.sources.tables import text_file
 from linsep.sources.tables.spellings import Spelling, days
 from refusals import refused
@@ -129,6 +129,7 @@ REFUSED = {
     "twice": (b"a,y\n1,2\n", {"numeric": "a", "date": "?"}, "conflict"),
     "text": (b"a,y\n1,2\nx,3\n", {"numeric": "a"}, "not-a-number"),
     "no date": (b"a,y\n1,2\n", {"date": "a"}, "bad-value"),
+    "two formats": (b"a,y\n1,2\n", {"date": ["a", "a=%d/%m/%Y"]}, "conflict"),
 }
 
 
@@ -137,6 +138,21 @@ def test_refusals(tmp_path):
         (tmp_path / "rows.csv").write_bytes(text)
         with refused(DataError, code):
             rows(tmp_path / "rows.csv", **options)
+
+
+@pytest.mark.parametrize(
+    ("text", "given", "fitting"),
+    [
+        ("24/12/2022", "a=%m/%d/%Y", ["a=%d/%m/%Y"]), ("24.12.2022", "a", ["a=%d.%m.%Y"]),
+        ("soon", "a=%m/%d/%Y", None),
+    ],
+)  # fmt: skip
+def test_a_date_in_another_format_is_refused_with_one_that_fits(tmp_path, text, given, fitting):
+    (tmp_path / "t.csv").write_text(f"a,y\n{text},2\n")
+    with pytest.raises(DataError) as error:
+        rows(tmp_path / "t.csv", date=given)
+    ways = [way.settings["date"] for way in error.value.hints if isinstance(way, Hint)]
+    assert ways == ([] if fitting is None else [fitting])
 
 
 SHOP = pd.DataFrame(

@@ -38,6 +38,7 @@ ZEROS: dict[str, tuple[str, tuple[int, ...]]] = {
 MOST_ROUNDS = 10**8
 #: columns with whole numbers of a row, and the index of its label among the sorted labels
 WholeRow = tuple[list[tuple[int, int]], int]
+Replayed = tuple[list[list[int]], int]
 
 
 class _Cycles(WithRows, Claim):
@@ -278,13 +279,9 @@ def whole_rows(
     return rows
 
 
-def replay(
-    cycle: Cycle, rows: list[WholeRow], over: Any = iter, seen: Any = None
-) -> tuple[list[list[int]], int]:
-    """Replay the passes of a cycle; return the final weights (or scores) and the mistakes.
-
-    ``over`` wraps the loop over the rows, and may raise to end it; the pass and the weights after
-    each update are added to ``seen``.
+def replay(cycle: Cycle, rows: list[WholeRow], over: Any = iter, seen: Any = None) -> Replayed:
+    """Replay the passes of a cycle; return the final weights (or scores) and the mistakes. ``over``
+    wraps the loop over the rows, and may raise to end it; ``seen`` gets passes and weights.
     """
     vectors, mistakes = cycle.vectors(), 0
     constant = [(-1, cycle.base**cycle.power)] * cycle.fit_intercept

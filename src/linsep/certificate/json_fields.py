@@ -58,8 +58,7 @@ def field_of(kind: Any) -> Field:
     """Return the field of an annotation."""
     items, origin = get_args(kind), get_origin(kind)
     if origin is Annotated:
-        found: Field = kind.__metadata__[0]
-        return found
+        return kind.__metadata__[0]
     if NoneType in items:
         one = field_of(items[0])
         return Field(lambda x: x if x is None else one.read(x),

@@ -17,7 +17,7 @@ from linsep.scoring import CLASS_METRICS, NUMBER_METRICS, gaps_of
 from linsep.scoring.metrics import METRICS
 from linsep.sources.base import Source
 from linsep.sources.opening import open_source
-from linsep.tuning import Candidate, SideBySide, combinations, compare, grids_of, usual_grid
+from linsep.tuning import Candidate, SideBySide, compare, grids_of
 from linsep.words import counted, percent
 
 #: most lines of the table; JSON has all
@@ -38,12 +38,17 @@ class Tuned(output.Result):
     def lines(self) -> Iterator[str]:
         found, models, metric = vars(self), self.models, METRICS[self.metric]
         more = [name for name in ("passes", "stop_reason") if name in models[0]]
-        lines = [
-            [one["learner"], _values_text(one["parameters"]) or "-",
-             report.with_error(self.metric, one["mean"], one["standard_error"]),
-             _behind(self.metric, one), *(str(one[name]) for name in more)]
-            for one in models
-        ]  # fmt: skip
+        lines = []
+        for one in models:
+            texts = {n: f"{x:g}" if isinstance(x, float) else str(x).lower()
+                     for n, x in one["parameters"].items()}  # fmt: skip
+            mean, behind = (
+                report.with_error(self.metric, one[of], one[error])
+                for of, error in (("mean", "standard_error"), ("behind", "behind_standard_error"))
+            )
+            values = " ".join(f"{name}={text}" for name, text in texts.items()) or "-"
+            behind = behind if one["behind"] or one["behind_standard_error"] else "-"
+            lines.append([one["learner"], values, mean, behind, *(str(one[n]) for n in more)])
         names = [" ".join(line[:2]).removesuffix(" -") for line in lines]
         chosen, unit = names[0], "%" * metric.is_share
         if found.get("one_se") and models[0]["behind"] > 0:
@@ -171,8 +176,8 @@ def _on_one_hold_out(
     if len(names) > 1 or not {*names} <= LINEAR.keys() or not grid:
         told = f"Without cv, name one learner of {', '.join(LINEAR)}, and a grid of values."
         raise ParameterError(told, option="learner")
-    values_of, models = grids_of(grid, {learner: given})[learner], []
-    for values in combinations(values_of):
+    models = []
+    for values in grids_of(grid, {learner: given})[learner]:
         own = given | values | {"early_stopping": True}
         models.append((values, learners.make_learner("tune", learner, own, **common)))
     race = SideBySide(models, source)
@@ -205,19 +210,19 @@ def _in_folds(
     if len(each) > 1 and positive and source.options().get("scale", "none") != "none":
         told = f"{positive[0]} does not accept scaled columns: tune it alone, or without scaling."
         raise DataError(told, code="conflict", option="scale")
-    grids, candidates = grids_of(grid, each), list[Candidate]()
-    for learner, given in each.items():
-        usual = {name: x for name, x in usual_grid(learner).items() if name not in given}
-        values_of = grids[learner] or grids_of(usual, {learner: {}})[learner]
-        for values in combinations(values_of):
-            estimator = learners.make_learner("fit", learner, given | values, **common)
-            candidates.append(Candidate(learner, values, estimator))
+    candidates = [
+        Candidate(
+            learner, values, learners.make_learner("fit", learner, each[learner] | values, **common)
+        )
+        for learner, combinations in grids_of(grid, each, usual=True).items()
+        for values in combinations
+    ]
     folds.check(source.grouped)
     with output.watching(source):
         source, batch = kept(source)
         rows = labeled_rows(source, batch, classify=[*each] != ["linear"])
         ranked = compare(candidates, rows, folds, metric, one_se)
-        best = ranked[0].candidate
+        best, _ = ranked[0]
         if refit:
             with interrupts_allowed():
                 best.estimator.fit(source)
@@ -229,7 +234,7 @@ def _in_folds(
         _model=best.estimator, _source=source, learner=best.learner, best=best.values,
         metric=metric, baseline=baseline, rows=rows.size, folds=folds.cv, repeats=folds.repeats,
         by_time=folds.by_time, one_se=one_se,
-        models=[one.to_dict() for one in ranked],
+        models=[found for _, found in ranked],
     )  # fmt: skip
 
 
@@ -245,13 +250,3 @@ def _check(names: list[str], metric: str, given: dict[str, Any]) -> None:
     if "validation_fraction" in given:
         told = "validation_fraction has no effect with cv: leave it out."
         raise ParameterError(told, option="validation_fraction")
-
-
-def _values_text(values: dict[str, Any]) -> str:
-    texts = {n: f"{x:g}" if isinstance(x, float) else str(x).lower() for n, x in values.items()}
-    return " ".join(f"{name}={text}" for name, text in texts.items())
-
-
-def _behind(metric: str, model: dict[str, Any]) -> str:
-    behind, error = model["behind"], model["behind_standard_error"]
-    return report.with_error(metric, behind, error) if behind or error else "-"

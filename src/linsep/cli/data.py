@@ -21,7 +21,6 @@ from linsep.rewriting import PARTS, Split, Table, write_parquet, write_svmlight
 from linsep.sources.formats import CODECS, format_by_name, format_of
 from linsep.sources.opening import find_files, kind_of, open_source
 from linsep.sources.remote.file import File
-from linsep.sources.svmlight import SvmlightSource
 from linsep.sources.tables.files import check_separated, open_tables
 from linsep.sources.tables.reading_options import ReadingOptions
 from linsep.words import counted, percent, size_text
@@ -179,7 +178,7 @@ def split(
     told = [*zip(PARTS, outs, parts.rows, strict=False)]
     found = {
         "files": [{"part": name, "file": str(out), "rows": rows} for name, out, rows in told],
-        "next": _next(paths, outs, kind, group, {"target": target, **files}),
+        "next": _next(data, outs, group, {"target": target, **files}),
         "seconds": round(perf_counter() - started, 4),
     }
     if as_json:
@@ -194,19 +193,16 @@ def split(
     ])  # fmt: skip
 
 
-def _next(
-    paths: list[File], outs: list[Path], kind: str, group: str | None, how: dict[str, Any]
-) -> str | None:
-    data = [str(outs[0])]
+def _next(data: list[str], outs: list[Path], group: str | None, how: dict[str, Any]) -> str | None:
     with suppress(LinsepError, KeyboardInterrupt):  # the files are there
-        if kind == "svmlight" and SvmlightSource(paths).index_base == 0:
+        description = Description(data, **how)  # of all rows, as `describe` recommends
+        if getattr(description.source, "index_base", None) == 0:
             how["index_base"] = 0  # which rows of one part may not show
-        description = Description(data, **how)
         with output.watching(description.source):
-            found = description.read(separable=False)
+            found = description.read()
         found["left_out"] += [group] * (group not in (None, how["target"], *found["left_out"]))
         more = {} if found["label"] is None else {"test": str(outs[1])}
-        return next_command(data, how | more, found)
+        return next_command([str(outs[0])], how | more, found)
     return None
 
 

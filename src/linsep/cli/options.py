@@ -47,6 +47,8 @@ class Option(click.Option):
         if kind is None:
             how.setdefault("is_flag", True)
         how |= kind if isinstance(kind, dict) else {"metavar": kind}
+        if str(how["metavar"]).startswith("COLUMN"):
+            how["shell_complete"] = _columns_typed
         if many:
             how |= {"multiple": True, "callback": as_list}
         super().__init__(flags.split(), help="" if callable(help) else help, **how)
@@ -60,13 +62,6 @@ class Option(click.Option):
     def process_value(self, ctx: Any, value: Any) -> Any:
         ctx.meta.setdefault(WORDS_TYPED, {})[self.name] = value
         return super().process_value(ctx, value)
-
-    def shell_complete(self, ctx: Any, incomplete: str) -> list[Any]:
-        if not str(self.metavar).startswith("COLUMN"):
-            return super().shell_complete(ctx, incomplete)
-        # The option without a value ends click's parsing before arguments have names.
-        data = ctx.params.get("data") or ctx.args
-        return _completed(_columns_typed(data, ctx.params), incomplete)
 
     def check(self, given: dict[str, Any], options: dict[str, Any]) -> None:
         for name in self.needs:
@@ -105,15 +100,18 @@ def _completed(words: Iterable[str], incomplete: str) -> list[Any]:
     return [CompletionItem(word) for word in words if word.startswith(incomplete)]
 
 
-def _columns_typed(data: list[str], typed: dict[str, Any]) -> list[str]:
+def _columns_typed(ctx: Any, param: Any, incomplete: str) -> list[Any]:
     from linsep.sources.opening import find_files
     from linsep.sources.tables.files import open_table
     from linsep.sources.tables.reading_options import ReadingOptions
 
+    # The option without a value ends click's parsing before arguments have names.
+    data, format = ctx.params.get("data") or ctx.args, ctx.params.get("format")
     try:
-        reading = ReadingOptions.among(typed)
-        files = find_files(list(data), typed.get("format"))
-        return list(open_table(files[0], typed.get("format"), reading).columns())
+        table = open_table(
+            find_files(list(data), format)[0], format, ReadingOptions.among(ctx.params)
+        )
+        return _completed(table.columns(), incomplete)
     except Exception:  # errors are reported when the command runs, not while it is typed
         return []
 
@@ -213,7 +211,11 @@ def _opened_data(given: dict[str, Any]) -> Iterator[None]:
         raise click.BadParameter("- is standard input, which can be read only once.")
     with scratch_folder() if count else nullcontext() as folder:
         if count:
-            path = _filled(Path(str(folder)) / NAME)
+            if sys.stdin is None:
+                raise DataError("There is no standard input: name a file.", code="no-file")
+            path = Path(str(folder)) / NAME
+            with path.open("wb") as file:
+                shutil.copyfileobj(sys.stdin.buffer, file, 1 << 20)
             copies[:] = [str(path)]
             for name in named:
                 given[name] = [str(path) if item == "-" else item for item in given[name]]
@@ -223,14 +225,6 @@ def _opened_data(given: dict[str, Any]) -> Iterator[None]:
                 flag = "--data-format" if "written" in given else "--format"
                 raise click.BadParameter(f"The format of - cannot be inferred: add {flag}.")
         yield
-
-
-def _filled(path: Path) -> Path:
-    if sys.stdin is None:
-        raise DataError("There is no standard input: name a file.", code="no-file")
-    with path.open("wb") as file:
-        shutil.copyfileobj(sys.stdin.buffer, file, 1 << 20)
-    return path
 
 
 def command(*parameters: Any, cls: Callable[..., Command] = Command) -> Callable[[Any], Command]:
@@ -434,23 +428,21 @@ LEVEL: Any = Option(
 # How columns of tables become features.
 
 
-def of_data(flags: str, kind: Any = "COLUMN", help: str = "", **how: Any) -> Any:
-    """Return an option of reading, with the help of :func:`linsep.open_source` if it has none."""
+def of_data(
+    flags: str, kind: Any = "COLUMN", help: str = "", *, section: str = "Data", **how: Any
+) -> Any:
+    """Return an option of reading, if it has no help with that of :func:`linsep.open_source`, or
+    for words of :class:`linsep.Text`.
+    """
+    place = ("text.py", "Text") if section == "Text" else ("opening.py", "open_source")
     repeated = "; repeatable" * bool(how.get("many"))
 
     def documented() -> str:
-        return _documented("opening.py", "open_source")[str(option.name)] + repeated + "."
+        name = str(option.name)
+        return _documented(*place)[_AS_PARAMETER.get(name, name)] + repeated + "."
 
-    option = Option(flags, kind, help or documented, section="Data", **how)
+    option = Option(flags, kind, help or documented, section=section, **how)
     return option
-
-
-def _word(flags: str, kind: Any, parameter: str, help: str = "", **how: Any) -> Option:
-    """Return an option of words; if it has no help, that of a parameter of :class:`linsep.Text`."""
-    return Option(
-        flags, kind, help or (lambda: _documented("text.py", "Text")[parameter] + "."),
-        section="Text", **{"needs": ["text"]} | how,
-    )  # fmt: skip
 
 
 TARGET: Any = of_data("--target")
@@ -534,57 +526,50 @@ TEXT = Option(
 _COUNT = parsed(
     "N|SHARE", "a number of rows (1 or more) or a share of the rows (0.0 to 1.0)", _rows_or_share
 )
-_COUNTED = ["text", "vocabulary"]
-#: options for words, by the parameters of :class:`linsep.Text`
-WORDS = {
-    "analyzer": _word("--analyzer", choice(("word", "char", "char_wb")), "analyzer"),
-    "ngram_range": _word("--ngrams", parsed(
+_word = partial(of_data, section="Text", needs=["text"])
+_count = partial(of_data, kind=_COUNT, section="Text", needs=["text", "vocabulary"])
+WORDS = (
+    _word("--analyzer", choice(("word", "char", "char_wb"))),
+    _word("--ngrams", parsed(
         "N|N-N", "a number from 1 to 100, or a range such as 1-2", _ngram_range
-    ), "ngram_range"),
-    "vocabulary": _word("--vocabulary", None, "vocabulary"),
-    "min_df": _word("--min-df", _COUNT, "min_df", needs=_COUNTED),
-    "max_df": _word("--max-df", _COUNT, "max_df", needs=_COUNTED),
-    "n_features": _word(
-        "--text-bits", number(metavar="BITS", at_least=1, at_most=30), "",
+    )),
+    _word("--vocabulary", None), _count("--min-df"), _count("--max-df"),
+    _word(
+        "--text-bits", number(metavar="BITS", at_least=1, at_most=30),
         "Hash words into 2^BITS features.  [default: 18]", excludes=["vocabulary"],
     ),
-    "binary": _word("--binary", None, "binary"),
-    "sublinear_tf": _word("--sublinear", None, "sublinear_tf"),
-    "use_idf": _word("--tf-idf", None, "use_idf"),
-    "norm": _word("--norm", choice(("l2", "l1", "none")), "norm"),
-    "lowercase": _word("--keep-case", None, "", "Do not convert text to lower case."),
-}  # fmt: skip
+    _word("--binary", None), _word("--sublinear", None), _word("--tf-idf", None),
+    _word("--norm", choice(("l2", "l1", "none"))),
+    _word("--keep-case", None, "Do not convert text to lower case."),
+)  # fmt: skip
 NAMESPACES = (
     of_data("--interactions", "LETTERS", many=True),
     of_data("--ignore-namespaces", "LETTERS"), of_data("--keep-namespaces", "LETTERS"),
 )  # fmt: skip
-#: values of :class:`linsep.Text` by options whose own values differ
-_AS_PARAMETER: dict[str, Callable[[Any], Any]] = {
-    "n_features": lambda bits: 1 << bits,
-    "norm": lambda name: None if name == "none" else name,
-    "lowercase": lambda kept: not kept,
-}  # fmt: skip
+#: parameters of :class:`linsep.Text` by options of another name
+_AS_PARAMETER = {"ngrams": "ngram_range", "sublinear": "sublinear_tf", "tf_idf": "use_idf"}
 
 
 def _columns(given: dict[str, Any]) -> dict[str, Any]:
-    chosen = {parameter: given.pop(option.name) for parameter, option in WORDS.items()}
+    chosen = {option.name: given.pop(option.name) for option in WORDS}
     if given["text"]:
         from linsep.sources.text import Text as TextColumn
 
-        parameters = {
-            name: _AS_PARAMETER.get(name, lambda same: same)(value)
-            for name, value in chosen.items()
-            if value not in (None, False)
-        }
-        given["text"] = dict.fromkeys(given["text"], TextColumn(**parameters))
+        words = {_AS_PARAMETER.get(n, n): x for n, x in chosen.items() if x not in (None, False)}
+        if (bits := words.pop("text_bits", None)) is not None:
+            words["n_features"] = 1 << bits
+        if words.get("norm") == "none":
+            words["norm"] = None
+        words["lowercase"] = not words.pop("keep_case", False)
+        given["text"] = dict.fromkeys(given["text"], TextColumn(**words))
     return given
 
 
-COLUMNS: Any = Gathered("columns", (WEIGHT, GROUP, *NAMESPACES, TEXT, *WORDS.values()), _columns)
+COLUMNS: Any = Gathered("columns", (WEIGHT, GROUP, *NAMESPACES, TEXT, *WORDS), _columns)
 FIT_COLUMNS = Gathered(
-    "columns", (WEIGHT, GROUP, *OF_REGRESSIONS, *NAMESPACES, TEXT, *WORDS.values()), _columns
+    "columns", (WEIGHT, GROUP, *OF_REGRESSIONS, *NAMESPACES, TEXT, *WORDS), _columns
 )
-UNGROUPED_COLUMNS: Any = Gathered("columns", (WEIGHT, *NAMESPACES, TEXT, *WORDS.values()), _columns)
+UNGROUPED_COLUMNS: Any = Gathered("columns", (WEIGHT, *NAMESPACES, TEXT, *WORDS), _columns)
 
 # What is learned, and how.
 

@@ -169,10 +169,10 @@ def predict(
         "new row (linear): prediction.", excludes=["scores"],
     ),
     level: float = options.LEVEL,
-    missing: str = option(
+    missing: str | None = option(
         "--missing", options.choice(("error", "skip")),
-        "Whether a row with a missing value is an error or gets an empty prediction.",
-        default="error",
+        "Whether a row with a missing value is an error or gets an empty prediction.  "
+        "[default: filled as in training, else an error]",
     ),
     keep_columns: list[str] | None = option(
         "--keep-columns", "COLUMN", "Column to copy before each prediction, such as an id, or a "

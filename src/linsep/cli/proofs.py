@@ -105,7 +105,11 @@ def separate(
     if isinstance(claim, Undecided):
         fail(_undecided([claim]), 3)
     if not as_json:
-        command = "" if proof is None else _verify_command(proof, data)
+        command = ""
+        if proof is not None:
+            words = map(shlex.quote, [str(proof), *map(shown, options.as_given(data))])
+            names = [*options.ROWS.names, *options.UNGROUPED_COLUMNS.names]
+            command = " ".join(["linsep verify", *words, *options.as_typed(names)])
         _print_claim(claim, source, [("checked", checked.reason), ("verify", command)])
     if plot is not None:
         if isinstance(claim, Separations):
@@ -130,12 +134,6 @@ def _undecided(verdicts: list[Any]) -> str:
         return ""
     many = f"{len(reasons):,} of {len(verdicts):,} subproblems are " * (len(verdicts) > 1)
     return f"{many}undecided: {reasons[0]} (--time-limit sets the limit)."
-
-
-def _verify_command(proof: Path, data: list[str]) -> str:
-    words = [shlex.quote(word) for word in (str(proof), *map(shown, options.as_given(data)))]
-    names = [*options.ROWS.names, *options.UNGROUPED_COLUMNS.names]
-    return " ".join(["linsep verify", *words, *options.as_typed(names)])
 
 
 def _print_claim(claim: Any, source: Source, last: list[tuple[str, str]]) -> None:

@@ -69,13 +69,19 @@ def _whole(path: File) -> str:
 
 
 def open_like(
-    model: Any, path: Path | None, data: list[str], group: str | None = None, **how: Any
-) -> Source:
-    """Open files as the model's training data, with groups if their column is named."""
+    model: Any, path: Path | None, data: list[str], group: str | None = None,
+    missing: str | None = None, **how: Any,
+) -> Source:  # fmt: skip
+    """Open files as the model's training data, with groups if their column is named; ``missing`` is
+    None for what the model does about missing values.
+    """
     if not hasattr(model, "recipe_"):
         why = "was not trained on a file, which says how to read others: pass arrays in Python"
         raise DataError(f"{path or 'The model'} {why}.", code="unsupported", path=path)
-    source = open_source(data, recipe=recipe_with(model.recipe_, group=group), **how)
+    recipe = recipe_with(model.recipe_, group=group)
+    if missing == "error":  # also where the model fills gaps
+        recipe = recipe | {"missing": missing}
+    source = open_source(data, recipe=recipe, missing=missing or "error", **how)
     source.warns = False
     return source
 

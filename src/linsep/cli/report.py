@@ -269,17 +269,19 @@ class Report(output.Result):
     def lines(self) -> Iterator[str]:
         model, found, tested = self._model, vars(self), self._untested
         margin, cache = getattr(model, "margin_interval_", None), found.get("cache")
-        if is_regression(model):
-            yield from [*summary_lines(statistics(model)), ""]
         if (test := found["test"]) is not None:
             gaps = [f"{name} {text}" for name, text in unscored_pairs(test, model) if text]
             tested = "; ".join([how_good(test), *gaps])
         times = [f"{name} {value:.2f} s" for name, value in found.get("seconds", {}).items()]
         if "compile" in found.get("seconds", ()):
             times[-1] += " of these, once"
+        new = [("test", tested), ("cv", _validation_text(found["cross_validation"]))]
+        if is_regression(model):
+            first = output.pairs(new)
+            yield from [*first, *[""] * bool(first), *summary_lines(statistics(model)), ""]
+            new = []
         yield from output.pairs([
-            ("test", tested),
-            ("cv", _validation_text(found["cross_validation"])),
+            *new,
             *_training_pairs(model, found),
             *(metric_pairs(test) if hasattr(model, "classes_") else []),
             *about_pairs(model, found, "--scale none keeps them"),
@@ -314,13 +316,11 @@ def validation(
 
 
 def _training_pairs(model: Any, summary: dict[str, Any]) -> Pairs:
-    at_zero, found = _at_zero(summary), []
+    at_zero, found = " (at score 0)" * ("threshold" in summary), []
     names = "validation_accuracy", "progressive_accuracy", "training_accuracy"
     held_out, progressive, right = (summary.get(name) for name in names)
     if held_out is not None:
-        again = model.fitted_run().trial is not None
-        passes = f"{summary['passes']:,} pass{'es' * (summary['passes'] != 1)}"
-        then = f"; then trained on all rows in {passes}" * again
+        then = "; then trained on all rows" * (model.fitted_run().trial is not None)
         text = f"{percent(held_out)} right on held-out rows (best pass){then}{at_zero}"
         found.append(("held out", text))
     if progressive is not None:
@@ -342,10 +342,6 @@ def _training_pairs(model: Any, summary: dict[str, Any]) -> Pairs:
 def interruption(model: Any) -> str:
     learning = getattr(model, "stop_reason_", None) == StopReason.INTERRUPTED
     return f"{'training' if learning else 'the command'} was interrupted"
-
-
-def _at_zero(summary: dict[str, Any]) -> str:
-    return " (at score 0)" * ("threshold" in summary)
 
 
 # Scores.

@@ -222,12 +222,13 @@ def explain(
     >>> sum(term["contribution"] for term in found.terms) == found.score
     True
     """
-    fitted = _model(model, _without_terms)
+    each = "its scores are not sums of one term per feature"
+    fitted = _model(model, lambda one: (why := showing.without_weights(one)) and f"{why}: {each}")
     recipe = getattr(fitted, "recipe_", {})
     source: Any = model[0].table(data) if isinstance(model, TablePipeline) else data
     if _are_files(source) or (is_frame(source) and recipe.get("format") == "table"):
         # rows keep their numbers in the files
-        missing = "skip" if recipe.get("missing") == "drop" else "error"
+        missing = "skip" if recipe.get("missing") == "drop" else None
         source = open_like(fitted, None, source, labeled=False, missing=missing, **reading)
     elif not isinstance(source, Source):
         source = to_predict(fitted, source, "skip")
@@ -247,11 +248,6 @@ def explain(
         return Explanation(_model=fitted, _top=top, **found)
     why = f"{source.name} has {counted(end, 'row')}, so there is no row {row + 1:,}."
     raise DataError(why, code="out-of-range", path=source.name, row=row + 1)
-
-
-def _without_terms(model: Any) -> str | None:
-    why = showing.without_weights(model)
-    return why and f"{why}: its scores are not sums of one term per feature"
 
 
 def effects(

@@ -53,7 +53,8 @@ def learner_for(found: dict[str, Any]) -> tuple[dict[str, Any], str]:
     verdict, weights = tested["of_sample"], tested["features"] * (len(label["classes"]) - 1)
     small = found["rows"] <= SMALL_ROWS and weights <= SMALL_WEIGHTS
     # with rows enough and all columns tested, estimates are finite and have standard errors
-    free = weights * ENOUGH <= found["rows"] and tested.get("without") == found["left_out"]
+    tried = {*tested.get("without", ())} <= {*found["left_out"]}
+    free = weights * ENOUGH <= found["rows"] and tried
     scale = {} if found["columns"] is None else {"scale": "standard"}
     penalized = {"learner": "logistic", "l2": 1, **scale}
     cases: list[tuple[Any, dict[str, Any], str]] = [
@@ -80,10 +81,9 @@ def next_fit(how: dict[str, Any], found: dict[str, Any]) -> dict[str, Any] | Non
     useless = columns and not (features or found["words"])
     if useless or len(label["classes"]) == 1:
         return None
-    learner = learner_for(found)[0] if found["separable"] or label["kind"] == "numbers" else {}
     spelling = spelling_of(columns, label["column"])
     gaps = any(c["missing"] for c in features) or "null_values" in spelling
-    typed = given | learner | spelling | {
+    typed = given | learner_for(found)[0] | spelling | {
         "exclude": [*found["left_out"]], "text": found["words"],
         "unlabeled": "drop" if label["missing"] else None, "missing": "mean" if gaps else None,
     }  # fmt: skip

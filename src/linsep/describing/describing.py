@@ -143,15 +143,15 @@ class Description:
             target = self._typed["target"] = target or LABEL
         self.source = TableDescription(files, target, reading.spelling)
 
-    def read(self, separable: bool = True) -> dict[str, Any]:
-        """Return the description, as plain JSON; separability is tested only if ``separable``."""
+    def read(self) -> dict[str, Any]:
+        """Return the description, as plain JSON."""
         source, is_table = self.source, isinstance(self.source, TableDescription)
         found: dict[str, Any] = {"data": source.name, "format": self.format, "bytes": source.size}
         found |= {"label": None, "separable": None, "like_texts": None, "learner": None}
         describe = self._describe_table if is_table else self._describe_vectors
         sample, rows, out = describe(source, found)
         classes = found["label"] and found["label"]["classes"]
-        if separable and classes and len(classes) > 1 and rows:
+        if classes and len(classes) > 1 and rows:
             found["separable"] = at_a_glance(sample, rows, out)
         if self._is_frame:
             found["next"] = next_call({"target": source.target}, found)

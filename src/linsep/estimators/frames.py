@@ -196,14 +196,16 @@ def to_predict(
     weight column, if the model and the rows have one.
     """
     source_of(X, offsets=True, offset=offset)
-    if missing not in (None, "skip"):
-        why = f"missing is {missing!r}: choose 'skip', or omit it."
+    if missing not in (None, "skip", "error"):
+        why = f"missing is {missing!r}: choose 'skip' or 'error', or omit it."
         raise ParameterError(why, option="missing", value=missing)
     recipe, names = _recipe_of(model, X), getattr(model, "feature_names_in_", ())
     made = ("scale", "converted", "formula", "products")
     picked = recipe.get("missing") == "error" and not any(map(recipe.get, made))
     if not recipe or (is_frame(X) and picked and checks.column_names(X) == list(names)):
-        return X if missing is None else _with_gaps(model, X, offset)
+        return _with_gaps(model, X, offset) if missing == "skip" else X
+    if missing == "error":  # also where the model fills gaps
+        recipe = recipe | {"missing": missing}
     if offset is not None and isinstance(X, str | Path):
         why = f"{X} is a file, which has its own column of offsets: omit offset."
         raise DataError(why, code="conflict", option="offset", path=X)
@@ -250,9 +252,7 @@ class TakesFrames:
         return join(parts, max(part.shape[1] for part in parts))
 
     def report(self) -> Any:
-        """Return what ``linsep fit`` prints about the fitted model: ``print`` it, or call its
-        ``to_dict()``.
-        """
+        """Return what ``linsep fit`` prints of the model: ``print`` it, or call ``to_dict()``."""
         return resolve_name(linsep.TOOLS["report"])(self)
 
     @contextmanager

@@ -15,7 +15,7 @@ import re
 import warnings
 from collections.abc import Mapping, Sequence
 from itertools import combinations, pairwise
-from math import inf, isinf, isnan, nan
+from math import inf, isclose, isinf, isnan, nan
 from typing import Any
 
 import numpy as np
@@ -195,8 +195,9 @@ class WithTests(results.HasInference):
         Returns
         -------
         linsep.inference.table.Table
-            With ``term``, ``df``, ``aic`` and ``log_likelihood`` (Firth's without AIC), or ``rss``
-            and its increase ``sum_of_squares``, without it; ``chi2`` or ``F``, and ``p_value``.
+            With ``term``, ``df``, ``aic`` and ``log_likelihood``, with Firth's penalty
+            ``penalized_log_likelihood``, or ``rss`` and its increase ``sum_of_squares``, without
+            it; ``chi2`` or ``F``, and ``p_value``.
 
         Raises
         ------
@@ -214,7 +215,7 @@ class WithTests(results.HasInference):
                 rows, beside["y"], weights, [terms[one] for one in tried]
             )
             gains = [(2.0 * (value - other), df) for other, df in held]
-            columns = {"log_likelihood": [value for value, _ in held]}
+            columns = {"penalized_log_likelihood": [value for value, _ in held]}
             notes = ["Penalized likelihoods (Firth), with the coefficients of a term held at 0."]
         else:
             full, notes = _refitted(self, rows, beside), list[str]()
@@ -466,8 +467,7 @@ def _fitness(model: Any) -> float:
 
 
 def _check_fit(model: Any, n_rows: int, found: float) -> None:
-    fitted = _fitness(model)
-    near = abs(found - fitted) <= 1e-6 * max(abs(fitted), 1e-300)
+    near = isclose(found, _fitness(model), rel_tol=1e-6)
     results.check_rows(n_rows == model.n_rows_ and near)
 
 

@@ -235,8 +235,9 @@ class HasInference(HasEquation):
         -------
         pandas.DataFrame, or pyarrow.Table where pandas is not installed
             ``r_squared``, ``adjusted_r_squared``, ``residual_error``, ``f_statistic``,
-            ``f_p_value``, ``df_model``; ``null_deviance``, ``deviance``, ``mcfadden_r2``, ``chi2``
-            ``df``, ``p_value``; ``df_residual``, ``log_likelihood``, ``aic``, ``bic``, ``n_rows``.
+            ``f_p_value``, ``df_model``; ``null_deviance``, ``deviance``, ``mcfadden_r2``, ``chi2``,
+            ``df``, ``p_value`` (Firth's ``penalized_log_likelihood``); ``df_residual``,
+            ``log_likelihood``, ``aic``, ``bic``, ``n_rows``.
         """
         targets, values = self._equations if self._equation == "target" else [], self._glanced()
         for name in ("df_residual", "log_likelihood", "aic", "bic", "n_rows"):

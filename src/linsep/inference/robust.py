@@ -33,6 +33,14 @@ HELP = (
 #: values of rows whose scores are computed at a time; smallest 1 - leverage that keeps eight of
 #: sixteen digits; share of a standard error below which the robust one is rounding error
 VALUES, LEAST_FREE, NOISE = 1 << 18, 1e-8, 1e-7
+#: parameters that exclude each other, with the value of the second if not all do
+EXCLUDING = (
+    ("penalty", "l2", None), ("penalty", "warm_start", None),
+    ("penalty", "solver", "gradient_ascent"), ("l2", "intervals", None),
+    *((one, *other) for one in ("covariance", "dispersion") for other in (
+        ("l2", None), ("penalty", None), ("intervals", "profile"))),
+    ("dispersion", "covariance", None), ("class_weight", "covariance", CLUSTERED),
+)  # fmt: skip
 #: what is said of standard errors of zero
 NOTHING = "A standard error is 0 where scores cancel; it does not measure precision."
 
@@ -137,30 +145,23 @@ def robust_words(
     return f"Standard errors, tests and intervals: {name}, {of_rows}."
 
 
-def refuse_excluded(model: Any, name: str, several: bool = False, counts: bool = True) -> None:
-    """Raise ParameterError for what excludes a robust ``covariance`` or a ``dispersion``."""
-    weighted = model.covariance == CLUSTERED and getattr(model, "class_weight", None) is not None
-    excluded = {
-        "l2": model.l2,
-        "penalty": getattr(model, "penalty", None),
-        "intervals": getattr(model, "intervals", None) == "profile",
-        "covariance": several or weighted or (name != "covariance" and model.covariance),
-    }
-    for option in [name] * (not counts) + [option for option, given in excluded.items() if given]:
-        raise ParameterError(
-            "A robust covariance, or an estimated dispersion, needs one target (a dispersion: "
-            "counts), and excludes the other of both, l2, Firth's penalty, profile intervals and, "
-            "with CR1, weights", hint("leave {} out", **{name: None}),
-            code="conflict" if counts else "needs-option", option=option,
-        )  # fmt: skip
+def refuse_together(model: Any) -> None:
+    """Raise ParameterError for two parameters that exclude each other."""
+    given = model.get_params(deep=False)
+    for one, other, value in EXCLUDING:
+        both = given.get(one), given.get(other)
+        if both[0] and (both[1] if value is None else both[1] == value):
+            raise ParameterError(
+                f"{one}={both[0]!r} and {other}={both[1]!r} exclude each other",
+                "leave one of them out", code="conflict", option=other,
+            )  # fmt: skip
 
 
 def refuse_weights(covariance: str | None, weights: Any) -> None:
     """Raise ParameterError for weights, unless None, with clusters."""
-    refuse(ParameterError, (
-        covariance == CLUSTERED and weights is not None, "CR1 does not support weights: leave them "
-        "out, or use another covariance.", "conflict", "covariance",
-    ))  # fmt: skip
+    told = "CR1 does not support weights: leave them out, or use another covariance."
+    both = covariance == CLUSTERED and weights is not None
+    refuse(ParameterError, (both, told, "conflict", "covariance"))
 
 
 def check_clusters(
@@ -168,8 +169,10 @@ def check_clusters(
 ) -> None:
     """Raise ParameterError for clusters, or other arguments, that the covariance excludes."""
     covariance = getattr(model, "covariance", None)
-    if covariance is not None:
-        refuse_excluded(model, "covariance", several)
+    refuse(ParameterError, (
+        covariance and several, "A robust covariance needs one target", "conflict", "covariance",
+        hint("leave {} out", covariance=None),
+    ))  # fmt: skip
     source, given = isinstance(X, Source), clusters is not None
     needed = covariance == CLUSTERED and not (X.grouped if source else given)
     cases = (given and (source or covariance != CLUSTERED), "conflict"), (needed, "needs-option")

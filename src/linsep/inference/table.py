@@ -25,6 +25,7 @@ HEADINGS = {
     "standard_error": "std. error", "p_value": "p", "adjusted_p_value": "adjusted p",
     "df_residual": "residual df", "log_likelihood": "log-likelihood", "aic": "AIC", "bic": "BIC",
     "cooks_distance": "Cook's", "rss": "residual SS", "sum_of_squares": "sum of squares", "f": "F",
+    "penalized_log_likelihood": "penalized log-likelihood",
 }  # fmt: skip
 #: what LaTeX reads as commands
 _SPECIAL = str.maketrans({c: f"\\{c}" for c in "&%$#_{}"} | {
@@ -238,7 +239,7 @@ class Summary(Printed):
                 for kind, x in zip(kinds, numbers, strict=True)
             )
             cells.append([escaped(name), first or status, *rest])
-        return cells
+        return _without_empty_columns(cells)
 
     def _published(self, digits: int) -> tuple[list[list[str]], list[str]]:
         cells = [["", self.heading, f"{100 * self.level:.6g}% CI", "p"]]
@@ -246,14 +247,14 @@ class Summary(Printed):
             estimate, *ends = (_rounded(x, digits) for x in (row.estimate, row.low, row.high))
             numbers = [" to ".join(ends) * any(ends), p_text(row.p_value).removesuffix("-")]
             cells.append([escaped(row.name), estimate or row.status, *numbers])
-        return cells, self.notes[: bool(self.standardized)]
+        return _without_empty_columns(cells), self.notes[: bool(self.standardized)]
 
     def _lines(self) -> list[str]:
         for digits in (6, 5, 4):  # fewer where names of 20 letters would not fit
             table = self._cells(digits)
             if table_width([elided(name, 20), *cells] for name, *cells in table) <= room():
                 break
-        return table_lines(table, least=(3, 2))
+        return table_lines(table, least=(3, 2) if len(table[0]) == 7 else ())
 
     def _repr_html_(self) -> str:
         return beside(super()._repr_html_(), self.plot if len(self.coefficients) <= 30 else None)
@@ -265,6 +266,11 @@ class Summary(Printed):
     def _body(self) -> dict[str, Any]:
         rows = [row._asdict() for row in self.coefficients]
         return {"statistic": self.statistic, "level": self.level, "coefficients": rows}
+
+
+def _without_empty_columns(cells: list[list[str]]) -> list[list[str]]:
+    values = [set(column) - {"", "-"} for column in zip(*cells[1:], strict=True)]
+    return [[cell for k, cell in enumerate(row) if k < 2 or values[k]] for row in cells]
 
 
 def as_frame(columns: dict[str, list[Any]]) -> Any:

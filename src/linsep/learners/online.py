@@ -321,11 +321,16 @@ class OnlineClassifier(
         reason = StopReason(self._known("stop_sentence_", self.stop_reason_))
         if run.cycle is not None:
             return str(run.cycle.sentence)
-        if run.trial is not None and reason == StopReason.EARLY_STOP:
-            return (
-                "all rows were used for as many passes as without the held-out rows, or a callback "
-                "stopped the fit"
-            )
+        if reason == StopReason.EARLY_STOP:
+            if run.reports[-1].stop_reason is None:
+                return "a callback stopped the fit"
+            trial = run.trial or run.reports
+            why = "the last pass without the held-out rows had no mistake"
+            if trial[-1].stop_reason == StopReason.EARLY_STOP:
+                best = max(run.scored, key=lambda report: report.validation_score or 0.0)
+                why = f"held-out accuracy stopped improving after pass {best.number + 1}"
+            passes = f"{len(trial)} pass{'es' * (len(trial) > 1)}"
+            return why + f"; then trained on all rows for {passes}" * (run.trial is not None)
         changed = bool(run.reports) and run.reports[-1].updates > 0
         native = run.state.n_classes > 2 and run.state.multiclass == "native"
         return stop_sentence(reason, native, fitted_parameter(self, "tie"), changed)

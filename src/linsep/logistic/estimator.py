@@ -47,7 +47,6 @@ from linsep.logistic.task import (
     order_of,
     pairs_of,
     refuse_beside_counts,
-    refuse_together,
     task_of_arrays,
     task_of_stream,
 )
@@ -71,7 +70,7 @@ FEW_COLUMNS, FEWEST = 0.05, 9
 #: values of ``limits_``, by which files number them
 LIMITS = ("finite", "dependent", "+inf", "-inf", "infinite", UNKNOWN, UNSIGNED)
 #: numbers of a fit, NaN if there are none
-NUMBERS = ("log_likelihood_", "null_log_likelihood_", "_gained")
+NUMBERS = "log_likelihood_", "null_log_likelihood_", "_gained", "penalized_log_likelihood_"
 
 
 def _or_none(value: Any) -> float | None:
@@ -197,6 +196,8 @@ class LogisticRegression(
     log_likelihood_, null_log_likelihood_, deviance_, null_deviance_ : float
         For counts, likelihoods include the binomial coefficients, and deviances are relative to the
         saturated model (one probability per row), as in R's ``glm(cbind(s, t - s) ~ x, binomial)``.
+    penalized_log_likelihood_ : float
+        Log-likelihood + ln |I| / 2 of Firth, in the units of the data; NaN without the penalty.
     mcfadden_r2_, aic_, bic_ : float
         1 - log-likelihood / log-likelihood without features (McFadden 1974); the criteria without
         Firth's penalty, with ln(n) of the sum of weights, or of ``n_rows_`` for counts; NaN with l2
@@ -331,8 +332,8 @@ class LogisticRegression(
         UserWarning
             If the fit stopped before a maximum.
         """
-        refuse_together(self)
         check_parameters(self)
+        robust.refuse_together(self)
         counts = {"successes": successes, "trials": trials}
         counted = successes is not None or trials is not None
         if counted:
@@ -406,8 +407,9 @@ class LogisticRegression(
         """Maximize the likelihood; keep the weights so far if stopped early."""
         interrupted, shown = False, task.source or SimpleNamespace()
         with interrupts_deferred(), one_blas_thread:
-            if self.dispersion is not None:
-                robust.refuse_excluded(self, "dispersion", counts=task.groups is not None)
+            lost = self.dispersion is not None and task.groups is None
+            why = "An estimated dispersion needs counts: pass successes and trials."
+            refuse(ParameterError, (lost, why, "needs-option", "dispersion"))
             if self.warm_start and hasattr(self, "coef_"):
                 task.start = self._start(task)
             task.journal = saving and saving.journal
@@ -513,6 +515,7 @@ class LogisticRegression(
         self.coef_, self.limits_ = found.weights[:, :d].copy(), self._arranged(found.limits)
         self._profile = None if found.profile is None else self._arranged(found.profile)
         self._covariance, self._gained = None, found.gained
+        self.penalized_log_likelihood_ = float(found.penalized) + task.constant
         if found.covariance is not None and not self.l2:
             order = self._arranged(np.arange(found.limits.size).reshape(found.limits.shape)).ravel()
             self._covariance, out = found.covariance[np.ix_(order, order)], self.limits_ != "finite"
@@ -756,9 +759,10 @@ class LogisticRegression(
         self.standard_errors_ = errors.reshape(shape)
 
     def _glanced(self) -> dict[str, Any]:
-        names = "null_deviance", "deviance", "mcfadden_r2", "chi2", "df", "p_value"
-        own = self.null_deviance_, self.deviance_, self.mcfadden_r2_, *self.likelihood_ratio_
-        return dict(zip(names, own, strict=True))
+        penalized = ["penalized_log_likelihood"] * (self.method_ == "Firth")
+        names = "null_deviance", "deviance", "mcfadden_r2", *penalized
+        tested = zip(("chi2", "df", "p_value"), self.likelihood_ratio_, strict=True)
+        return {name: getattr(self, f"{name}_") for name in names} | dict(tested)
 
     def _arranged(self, weights: np.ndarray) -> np.ndarray:
         """Return weights, which have the intercept last, as attributes show them."""
@@ -919,7 +923,8 @@ class LogisticRegression(
         named = ", ".join(others)
         if len(others) > MOST_NAMED:
             named = f"{', '.join(others[: MOST_NAMED - 1])}, ... ({len(others)} classes)"
-        (statistic, df, p), tested = self.likelihood_ratio_, "F" if quasi else "likelihood ratio"
+        (statistic, df, p), firth = self.likelihood_ratio_, self.method_ == "Firth"
+        tested = "F" if quasi else "penalized " * firth + "likelihood ratio"
         facts: list[tuple[str, Any]] = [
             ("rows", self.n_rows_),
             ("sum of their weights" if self._saturated is None else "trials", self._weight),
@@ -943,14 +948,15 @@ class LogisticRegression(
             ]  # fmt: skip
         facts += [
             ("McFadden R2", float(self.mcfadden_r2_)),
+            ("penalized log-likelihood", self.penalized_log_likelihood_ if firth else None),
             (f"{tested} ({df} df)", float(statistic)),
             (f"p of {tested}", float(p)),
         ]
         title = f"Logistic regression of {named} against {labels.label_text(self.reference_)}"
         notes = self._notes()
         if self._profile is not None:
-            likelihood = "penalized likelihood" if self.method_ == "Firth" else "likelihood"
-            notes += [f"Intervals, chi2 (1 df) and p-values by the profile of the {likelihood}."]
+            of = "penalized " * firth + "likelihood"
+            notes += [f"Intervals, chi2 (1 df) and p-values by the profile of the {of}."]
             bracketed = ~np.isnan(self._profile[:2]).any(axis=0) | (self.limits_ == "dependent")
             if self._inferable and not bracketed.all():
                 notes += ["An end that is not shown was not bracketed by values of the profile."]

@@ -88,6 +88,11 @@ class Flat:
         """Return weights of the raw features, shape (q, width), as those of this objective."""
         return self.objective.terms.standard(weights).ravel()
 
+    def in_units(self, value: float) -> float:
+        """Return a penalized value with the information of the weights of the raw features."""
+        own = self.raw.any(axis=1)
+        return value - float(np.linalg.slogdet(self.raw[np.ix_(own, own)])[1])
+
     def at(self, b: np.ndarray, **_: Any) -> Point:
         """Evaluate the objective; its value is -inf where the information is singular."""
         return Point._make(None if part is None else part[0] for part in self.many(b[None]))
@@ -203,8 +208,8 @@ def held_at_zero(
         start = max(starts, key=lambda b: flat.at(b).value)
         end = maximum(flat, start, task, free, bend=top.bend)
         reached = top.state is State.CONVERGED and end.state is State.CONVERGED
-        found.append((end.point.value if reached else np.nan, len(held)))
-    return task.n_rows, top.point.log_likelihood, top.point.value, found
+        found.append((flat.in_units(end.point.value if reached else np.nan), len(held)))
+    return task.n_rows, top.point.log_likelihood, flat.in_units(top.point.value), found
 
 
 def scored(model: Any, task: Task) -> tuple[int, float, float, int]:
@@ -493,7 +498,7 @@ def by_firth(model: Any, task: Task, steps: Steps) -> Solution:
     found = top._replace(
         terms=terms, weights=(raw @ top.B).reshape(shape), covariance=covariance,
         limits=limits_without(terms, shape), log_likelihood=top.point.log_likelihood,
-        gained=2.0 * (top.point.value - none.point.value),
+        gained=2.0 * (top.point.value - none.point.value), penalized=flat.in_units(top.point.value),
     )  # fmt: skip
     known = flat if top.state is State.CONVERGED else None
     wald = model.intervals == "wald"

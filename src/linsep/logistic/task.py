@@ -18,7 +18,7 @@ from sklearn.exceptions import ConvergenceWarning
 from linsep._system.interrupts import cached_property, interruption_point, interrupts_allowed
 from linsep._system.threads import map_in_order
 from linsep.batches import Batch, joined, weight_totals
-from linsep.errors import DataError, LinsepError, ParameterError, hint, refuse
+from linsep.errors import DataError, LinsepError, hint, refuse
 from linsep.estimators import labels
 from linsep.inference.robust import CLUSTERED, refuse_weights
 from linsep.lanes import Add, Tree, Work, in_lanes, no_weight
@@ -380,9 +380,9 @@ class Solution(NamedTuple):
     the maximum from where the last step began, in standard errors; ``bend`` what the negative
     Hessian is beside the information. ``weights`` and ``limits`` have shape (q, width), the
     intercept last; ``covariance`` is 0 for features left out; ``profile`` are the ends of intervals
-    and p; ``log_likelihood`` is without the penalty, or the supremum; ``gained`` twice what
-    features add to Firth's; ``digits`` are those of standard errors that floats determine;
-    ``stopped_in`` is a stage, or empty.
+    and p; ``log_likelihood`` is without the penalty, or the supremum; ``penalized`` Firth's, and
+    ``gained`` twice what features add to it; ``digits`` are those of standard errors that floats
+    determine; ``stopped_in`` is a stage, or empty.
     """
 
     B: np.ndarray | Any
@@ -400,6 +400,7 @@ class Solution(NamedTuple):
     verdict: Any = None
     profile: np.ndarray | None = None
     gained: float = np.nan
+    penalized: float = np.nan
     digits: int = 16
     stopped_in: str = ""
     clusters: int | None = None
@@ -507,22 +508,3 @@ class Callbacks:
     def ended(self, snapshot: Callable[[], dict[str, Any]]) -> None:
         """Report the end of the fit."""
         self.root.call_on_fit_task_end(**self.known, reconstruction_attributes=snapshot)
-
-
-def refuse_together(model: Any) -> None:
-    """Raise ParameterError for incompatible parameters."""
-    if model.penalty:
-        refuse(
-            ParameterError,
-            (model.l2, "Firth's penalty and l2 exclude each other", "conflict", "l2",
-             "leave one of them out"),
-            (model.warm_start, "Firth's penalized likelihood may have several maxima, and its "
-             "estimates are the maximum reached from zero", "conflict", "warm_start",
-             hint("leave {} out", warm_start=None)),
-            (model.solver != "newton", "Only Newton's method maximizes Firth's penalized "
-             "likelihood", "conflict", "solver", hint("use {}", solver="newton")),
-        )  # fmt: skip
-    refuse(ParameterError, (
-        model.intervals and model.l2, "Standard errors, tests and intervals are not known with l2",
-        "conflict", "intervals", hint("leave {} out", intervals=None),
-    ))  # fmt: skip

@@ -127,7 +127,7 @@ def open_source(
         "column_2" and so on. By default True, and a first row that looks like data is an error.
     null_values : str or list of str, default None
         Text that marks a missing value, such as "?", in addition to empty cells, and to "NA",
-        "NaN", "null" and the like in columns of numbers.
+        "NaN", "null" and the like in columns of numbers; also in data frames.
     comment, skip_rows : str, int, default None
         Lines that begin with this text, such as "#", and so many lines before the header are
         skipped.
@@ -225,8 +225,8 @@ open_source.__signature__ = _said.replace(parameters=[  # type: ignore[attr-defi
 ])  # fmt: skip
 #: the options of each kind of data
 _OPTIONS = {
-    "table": {*DEFAULTS}, "frame": {*DEFAULTS} - {*OF_CSV}, "svmlight": {"index_base"},
-    "vw": {"hash_bits", *_NAMESPACES},
+    "table": {*DEFAULTS}, "frame": {*DEFAULTS} - {*OF_CSV} | {"null_values"},
+    "svmlight": {"index_base"}, "vw": {"hash_bits", *_NAMESPACES},
 }  # fmt: skip
 
 

@@ -32,33 +32,13 @@ class Candidate(NamedTuple):
     estimator: Any
 
 
-class Rated(NamedTuple):
-    """A candidate, its metric in each fold, their mean and standard error, and how much worse it is
-    than the best in the same folds, with the standard error of that difference.
-    """
-
-    candidate: Candidate
-    values: np.ndarray
-    mean: float
-    error: float
-    behind: float
-    behind_error: float
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return it as plain JSON."""
-        return {
-            "learner": self.candidate.learner, "parameters": self.candidate.values,
-            "mean": self.mean, "standard_error": self.error, "behind": self.behind,
-            "behind_standard_error": self.behind_error, "folds": self.values.tolist(),
-        }  # fmt: skip
-
-
 def compare(
     candidates: Sequence[Candidate], rows: LabeledRows, folds: Folds, metric: str, simplest: bool
-) -> list[Rated]:
+) -> list[tuple[Candidate, dict[str, Any]]]:
     """Return candidates, the simpler learners given first, from the best to the worst in folds of
-    some rows by a metric of :func:`linsep.scoring.metrics_of`; the first is instead the
-    ``simplest`` within one standard error of the best (of the difference), if asked for.
+    some rows by a metric of :func:`linsep.scoring.metrics_of`, each with what was found, as plain
+    JSON; the first is instead the ``simplest`` within one standard error of the best (of the
+    difference), if asked for.
     """
     splits = folds.splits(rows)
     found = predictions_by_fold([one.estimator for one in candidates], rows, splits)
@@ -70,15 +50,23 @@ def compare(
     best = max(values, key=lambda each: sign * each.mean())
     ranked = []
     for candidate, each in zip(candidates, values, strict=True):
-        of_itself = mean_and_error(each, folds.cv)
-        behind = mean_and_error(sign * (best - each), folds.cv)
-        ranked.append(Rated(candidate, each, *of_itself, *behind))
-    ranked.sort(key=lambda rated: rated.behind)
+        mean, error = mean_and_error(each, folds.cv)
+        behind, behind_error = mean_and_error(sign * (best - each), folds.cv)
+        ranked.append((candidate, {
+            "learner": candidate.learner, "parameters": candidate.values, "mean": mean,
+            "standard_error": error, "behind": behind, "behind_standard_error": behind_error,
+            "folds": each.tolist(),
+        }))  # fmt: skip
+    ranked.sort(key=lambda one: one[1]["behind"])
     if simplest:
         order = list(dict.fromkeys(candidate.learner for candidate in candidates))
-        near = (one for one in ranked if one.behind <= one.behind_error * (1 + ROUNDING))
-        first = min(near, key=lambda rated: complexity(rated.candidate, order))
-        ranked.sort(key=lambda rated: rated is not first)
+        near = (
+            candidate
+            for candidate, found in ranked
+            if found["behind"] <= found["behind_standard_error"] * (1 + ROUNDING)
+        )
+        first = min(near, key=lambda candidate: complexity(candidate, order))
+        ranked.sort(key=lambda one: one[0] is not first)
     return ranked
 
 

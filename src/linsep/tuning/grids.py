@@ -1,6 +1,7 @@
 """The values of a grid, by learner."""
 
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import product
 from math import prod
 from typing import Any
 
@@ -26,18 +27,12 @@ GRIDS = {
 }
 
 
-def usual_grid(learner: str) -> dict[str, list[str]]:
-    """Return the usual values of a learner, as texts."""
-    example = GRIDS[learner] if learner in GRIDS else str(LEARNERS[learner].grid_example)
-    pairs = (pair.split("=") for pair in example.split())
-    return {name: texts.split(",") for name, texts in pairs}
-
-
 def grids_of(
-    grid: Mapping[str, Any] | None, given: Mapping[str, Mapping[str, Any]]
-) -> dict[str, dict[str, list]]:
-    """Return the values of each parameter of a grid, by learner; ``given`` are the learners, with
-    parameters that the grid must not repeat.
+    grid: Mapping[str, Any] | None, given: Mapping[str, Mapping[str, Any]], usual: bool = False
+) -> dict[str, list[dict[str, Any]]]:
+    """Return every combination of the values of a grid, by learner, the last parameter varying
+    fastest; ``given`` are the learners, with parameters that the grid must not repeat. Learners
+    without values have the ``usual`` ones, if asked for.
     """
     grids: dict[str, dict[str, list]] = {name: {} for name in given}
     for name, values in (grid or {}).items():
@@ -52,7 +47,15 @@ def grids_of(
     if (n_models := sum(prod(map(len, each.values())) for each in grids.values())) > MOST_MODELS:
         told = f"The grid has {n_models:,} models, more than {MOST_MODELS:,}."
         raise ParameterError(told, option="grid", value=n_models)
-    return grids
+    for learner in [name for name, values in grids.items() if usual and not values]:
+        example = GRIDS[learner] if learner in GRIDS else str(LEARNERS[learner].grid_example)
+        for name, texts in (pair.split("=") for pair in example.split()):
+            if name not in given[learner]:
+                grids[learner][name] = list(_values(name, texts.split(","), learner))
+    return {
+        learner: [dict(zip(values, chosen, strict=True)) for chosen in product(*values.values())]
+        for learner, values in grids.items()
+    }
 
 
 def _refused(name: str, why: str) -> ParameterError:

@@ -10,9 +10,8 @@ with passes as the budget, and with a guard for models that the held-out rows ca
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import closing
-from itertools import product
 from math import sqrt
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -55,11 +54,6 @@ class Missed:
         missed, right = map(float, sums)
         return 1.0 - missed / (missed + right)
 
-    @property
-    def error(self) -> float:
-        """Standard error of the accuracy; sqrt(p (1 - p) / n) for n rows of equal weight."""
-        return standard_error(self.wrong, self.weights)
-
     def behind(self, best: "Missed") -> tuple[float, float]:
         """Return how far the accuracy is behind that of ``best``, and its standard error."""
         apart, weights = self.wrong - best.wrong, self.weights
@@ -87,21 +81,12 @@ class Model:
 
     #: how far its accuracy was behind the best, and the standard error of this, if it was dropped
     behind: tuple[float, float] | None = None
-    stop_reason: StopReason | None = None
+    #: why it makes no other pass, if it does not
+    stop_reason: StopReason | Literal["dropped"] | None = None
 
     def __init__(self, values: dict[str, Any], estimator: Any):
         self.values, self.estimator = values, estimator
         self.passes, self.missed = 0, Missed()
-
-    @property
-    def dropped(self) -> bool:
-        """Whether it was dropped before it was done."""
-        return self.behind is not None
-
-    @property
-    def running(self) -> bool:
-        """Whether it will make another pass."""
-        return not self.dropped and self.stop_reason is None
 
 
 class Fit:
@@ -117,7 +102,7 @@ class Fit:
     @property
     def running(self) -> list[Model]:
         """The models that will make another pass."""
-        return [model for model in self.models if model.running]
+        return [model for model in self.models if model.stop_reason is None]
 
     def start(self, stream: SourceStream) -> None:
         """Create the state before the first pass."""
@@ -176,11 +161,6 @@ FIRST_GUARD, GUARD, LATER = 2.0, 1.0, 4
 SECONDS = 0.1
 
 
-def combinations(grid: dict[str, list[Any]]) -> list[dict[str, Any]]:
-    """Return every combination of one value per parameter, the last parameter varying fastest."""
-    return [dict(zip(grid, chosen, strict=True)) for chosen in product(*grid.values())]
-
-
 class SideBySide:
     """Fits to one source of pairs of grid values and an estimator with them.
 
@@ -225,7 +205,8 @@ class SideBySide:
         """The models from the best to the worst; those that were dropped last, later ones first."""
 
         def rank(model: Model) -> tuple[bool, int, float]:
-            return model.dropped, -model.passes if model.dropped else 0, -model.missed.accuracy
+            dropped = model.behind is not None
+            return dropped, -model.passes * dropped, -model.missed.accuracy
 
         return sorted(self.models, key=rank)
 
@@ -236,9 +217,9 @@ class SideBySide:
             behind, error = model.behind or model.missed.behind(self.best.missed)
             found.append({
                 "parameters": model.values, "mean": model.missed.accuracy,
-                "standard_error": model.missed.error, "behind": behind,
-                "behind_standard_error": error, "passes": model.passes,
-                "stop_reason": "dropped" if model.dropped else model.stop_reason,
+                "standard_error": standard_error(model.missed.wrong, model.missed.weights),
+                "behind": behind, "behind_standard_error": error, "passes": model.passes,
+                "stop_reason": model.stop_reason,
             })  # fmt: skip
         return found
 
@@ -329,9 +310,9 @@ class SideBySide:
         if passes & (passes - 1):
             return
         guard = GUARD if passes >= LATER else FIRST_GUARD
-        left = [model for model in self.ranked if not model.dropped]
+        left = [model for model in self.ranked if model.behind is None]
         for model in left[(len(left) + 1) // 2 :]:
-            if model.running:
+            if model.stop_reason is None:
                 behind, error = model.missed.behind(left[0].missed)
                 if behind > guard * error:
-                    model.behind = behind, error
+                    model.behind, model.stop_reason = (behind, error), "dropped"

@@ -150,6 +150,7 @@ class FrameFile(ArrowFile):
     """An Arrow table in memory."""
 
     files: Any = ()
+    marks_missing = True
 
     def __init__(self, table: pa.Table):
         self.path: Any = "the table"

@@ -365,9 +365,10 @@ def _declared(options: TableOptions, path: File, names: list[str]) -> dict[str, 
         for name in matching([pattern], names):
             check_column(path, names, name, option)
             if declared.setdefault(name, how) != how:
-                both = " and ".join(each.partition("=")[0] for each in (declared[name], how))
+                both = [each.partition("=")[0] for each in (declared[name], how)]
+                told = " and ".join(both) if len({*both}) > 1 else "date twice"
                 raise DataError(
-                    f"Column '{name}' is declared as {both}", "choose one of these",
+                    f"Column '{name}' is declared as {told}", "choose one of these",
                     code="conflict", column=name,
                 )  # fmt: skip
     return declared

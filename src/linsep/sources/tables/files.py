@@ -17,6 +17,7 @@ from linsep.sources.tables.columns import (
 )
 from linsep.sources.tables.csv import CsvFile
 from linsep.sources.tables.documents import Documents
+from linsep.sources.tables.frames import with_missing
 from linsep.sources.tables.json_lines import JsonFile
 from linsep.sources.tables.reading_options import AS_USUAL, ReadingOptions
 from linsep.sources.tables.table_file import TableFile, listed
@@ -53,7 +54,8 @@ def open_tables(
     they are learned.
     """
     if any(isinstance(path, pa.Table) for path in paths):
-        return [FrameFile(path) for path in paths]
+        marks = options.null_cells()
+        return [FrameFile(with_missing(path, marks) if marks else path) for path in paths]
     documents = [p for p in paths if (format or format_by_name(p)) == "folder"]
     others = [open_table(p, format, options) for p in paths if p not in documents]
     if not documents:
@@ -63,7 +65,8 @@ def open_tables(
 
 def check_separated(path: File, kinds: Iterable[str], options: ReadingOptions) -> None:
     """Raise DataError for a delimiter without CSV files."""
-    given = {name: value for name, value in options.of_csv.items() if value is not None}
+    marks = {"null_values"} if "frame" in kinds else set[str]()
+    given = {name: x for name, x in options.of_csv.items() if x is not None and name not in marks}
     if given and not {"csv", "tsv"} & {*kinds}:
         raise DataError(
             f"{path} is {' and '.join(sorted({*kinds}))}, which has no delimiters",
@@ -98,7 +101,7 @@ def kinds_in(
         skip = hint("if other lines come before the names, skip them with {}", skip_rows=1)
         raise file.error(
             f" has no column '{name}', which {model}{others * (name == columns.target)}",
-            "add it", *[skip] * (file.marks_missing and len(found) < len(kinds)),
+            "add it", *[skip] * (isinstance(file, CsvFile) and len(found) < len(kinds)),
             code="unknown-column", column=name,
         )  # fmt: skip
     for name in found.keys() - {*kinds, *beside, *columns.exclude} if first else ():

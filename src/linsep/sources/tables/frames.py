@@ -1,10 +1,13 @@
 """Data frames as Arrow tables."""
 
+from contextlib import suppress
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from linsep.errors import DataError
+from linsep.sources.tables.table_file import is_text
 
 
 def to_arrow(data: Any) -> pa.Table:
@@ -32,6 +35,19 @@ def to_arrow(data: Any) -> pa.Table:
             codes = table.column(at).combine_chunks()
             codes = pa.DictionaryArray.from_arrays(codes.indices, codes.dictionary, ordered=True)
             table = table.set_column(at, field.name, codes)
+    return table
+
+
+def with_missing(table: pa.Table, marks: list[str]) -> pa.Table:
+    """Return a table read as CSV with these marks of missing values: a column of texts that are
+    numbers otherwise has numbers.
+    """
+    for at, column in enumerate(table.columns):
+        if is_text(column.type):
+            cells = pc.if_else(pc.is_in(column, pa.array(marks, column.type)), None, column)
+            with suppress(pa.ArrowInvalid):
+                cells = cells.cast(pa.float64())
+            table = table.set_column(at, table.field(at).name, cells)
     return table
 
 

@@ -247,8 +247,10 @@ def _read(
         format = how.partition("=")[2]
         values = days(texts, format)
         said = f"not a date {f'as {format} says' if format else 'of the form 2024-01-31'}"
-        other = hint("set the date format with {}", date=[f"{name}=%d.%m.%Y"])
-        refuse(pc.and_not(values.is_null(), missing), said, "correct it", other, code="bad-value")
+        bad = pc.and_not(values.is_null(), missing)
+        fitting = date_formats(texts.filter(bad)[:1])[:1]
+        others = [hint("set the date format with {}", date=[f"{name}={f}"]) for f in fitting if f]
+        refuse(bad, said, "correct it", *others, code="bad-value")
     else:
         plain, units = spelling.parts(texts)
         values = plain.cast(pa.float64())
