@@ -213,7 +213,14 @@ def test_levels_that_diverge_have_no_contrasts_and_others_have():
         model = LogisticRegression().fit(frame, FRAME.sick)
     found = model.contrasts("region").tidy()
     assert np.isnan(found.p_value).tolist() == [False, True, True]
-    assert np.isclose(found.adjusted_p_value[0], min(1.0, 3 * found.p_value[0]))
+    assert found.adjusted_p_value[0] == found.p_value[0]  # the only one that is tested
+    assert np.isnan(found.adjusted_p_value).tolist() == [False, True, True]
+
+
+@pytest.mark.parametrize("how", [{}, {"penalty": "firth"}, {"intervals": "profile"}])
+def test_contrasts_beside_profiles_say_that_they_are_walds(how):
+    found = LogisticRegression(**how).fit(FRAME[["region", "x1"]], FRAME.sick).contrasts("region")
+    assert bool(how) == any("Wald" in note and "profile" in note for note in found.notes)
 
 
 def test_what_is_no_contrast_is_refused():

@@ -86,7 +86,8 @@ def test_model_files_and_the_command_line(tmp_path):
     rows = json.loads(here("compare", *paths, "--json", cwd=tmp_path).stdout)["rows"]
     assert [row.pop("model") for row in rows] == list(map(str, paths))
     assert rows == [{k: v for k, v in row.items() if k != "model"} for row in expected["rows"]]
-    assert_refused("compare", paths[1], paths[0], cwd=tmp_path, code="other-model")
+    assert_refused("compare", paths[1], paths[1], cwd=tmp_path, code="other-model")
+    assert compare(*fits[::-1], names="cba").to_dict() == compare(*fits, names="abc").to_dict()
 
 
 @pytest.mark.parametrize(

@@ -187,7 +187,7 @@ def effects(
 def compare(
     models: list[Path] = argument(
         "models", "MODEL MODEL...",
-        "Regressions saved by `linsep fit --model`, the smallest first.",
+        "Regressions saved by `linsep fit --model`, in any order.",
         type=options.LocalPath(), required=True,
     ),
     as_json: bool = options.AS_JSON,

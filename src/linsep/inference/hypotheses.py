@@ -155,8 +155,8 @@ class WithTests(results.HasInference):
         rows = np.kron(np.eye(len(self._equations) or 1), [row[:-1] for _, row in wanted] @ effects)
         estimates, errors, *_ = self._functions(rows)
         columns, level = _singly(estimates, errors, self._degrees), self._level
-        order = np.argsort(columns["p_value"])  # NaN last, counted, not rejected
-        steps = np.array(columns["p_value"])[order] * np.arange(len(order), 0, -1)
+        order, tested = np.argsort(columns["p_value"]), int((~np.isnan(errors)).sum())  # NaN last
+        steps = np.array(columns["p_value"])[order] * np.arange(tested, tested - len(order), -1)
         raised = np.maximum.accumulate(steps)[np.argsort(order)]
         columns["adjusted_p_value"] = np.minimum(raised, 1.0).tolist()
         reach = results.t_reach(level, self._degrees) * errors
@@ -164,10 +164,11 @@ class WithTests(results.HasInference):
         within = [term for term in factors.terms_of(self) if {name, f"C({name})"} & {*term}]
         products = ", ".join([":".join(term) for term in within if len(term) > 1])
         notes = {
-            f"p-values are adjusted by Holm's method for {counted(len(rows), 'contrast')}.": True,
-            "A dash: a coefficient of the level diverges, or its column is left out.": np.isnan(
-                errors
-            ).any(),
+            f"p-values are adjusted by Holm's method for {counted(tested, 'contrast')}.": True,
+            "A dash: a coefficient of the level diverges, or its column is left out.": tested
+            < len(rows),
+            "Tests and intervals are Wald's; those of summary() are by profile, against the "
+            "reference, and hold where both differ.": getattr(self, "_profile", None) is not None,
             f"The factor is part of {products}: differences hold where these are 0.": products,
             f"Intervals are individual {100 * level:.6g}% intervals.": True,
         }
@@ -295,15 +296,15 @@ def compare(*models: Any, names: Sequence[str] | None = None) -> Table:
 
     Parameters
     ----------
-    *models : fitted LinearRegression, or fitted LogisticRegression, two or more
-        In increasing order: each has all features of the one before, and more, matched by name, as
-        columns of data frames and files have.
+    *models : fitted LinearRegression, or fitted LogisticRegression, two or more, in any order
+        The larger has all features of the smaller, and more, matched by name, as columns of data
+        frames and files have.
     names : list of str, default "model 1", "model 2", ...
 
     Returns
     -------
     linsep.inference.table.Table
-        With ``model``, ``parameters``, ``log_likelihood``, ``aic`` and ``bic``; ``rss`` and
+        By size: ``model``, ``parameters``, ``log_likelihood``, ``aic`` and ``bic``; ``rss`` and
         ``df_residual``; and the test against the model before: ``df``, ``F`` or ``chi2``, and
         ``p_value``. Least squares, and counts with an estimated dispersion, have F with the
         variance of the largest model, as in R's ``anova``; others a likelihood ratio.
@@ -325,6 +326,8 @@ def compare(*models: Any, names: Sequence[str] | None = None) -> Table:
             raise ParameterError(f"{name} is no regression: pass regressions.", code="unsupported")
         check_is_fitted(model)
         _refuse(model, name)
+    order = sorted(range(len(models)), key=lambda k: models[k].n_features_in_)
+    models, called = tuple(models[k] for k in order), [called[k] for k in order]
     for (smaller, larger), pair in zip(pairwise(models), pairwise(called), strict=True):
         said, few, many = " and ".join(pair), _definitions(smaller), _definitions(larger)
         facts, known = _facts(smaller), _facts(larger)
@@ -391,12 +394,16 @@ def _refuse(model: Any, name: str, firth: bool = False, scores: bool = False) ->
     unknown = np.isnan(model.aic_).any() and not fitted_parameter(model, "dispersion")
     several = model._equation == "target" and model._equations
     counts = has_offset(model) or getattr(model, "_saturated", None) is not None
-    excluded = ["l2", *["penalty"] * (not firth), "covariance"]
+    excluded = {
+        "l2": "l2, so it has no tests: fit it without",
+        "penalty": "Firth's penalty: test its terms by likelihood_ratio_tests, in Python",
+        "covariance": "a robust covariance: test its coefficients by wald_test, in Python",
+    }
     refuse(
         DataError,
-        *((fitted_parameter(model, option), f"{name} was fitted with {option}: use wald_test with "
-           "robust covariances, likelihood_ratio_tests with Firth's penalty.", "unsupported",
-           option) for option in excluded),
+        *((fitted_parameter(model, option) and not (firth and option == "penalty"),
+           f"{name} was fitted with {said}.", "unsupported", option)
+          for option, said in excluded.items()),
         (several or (counts and (scores or penalized)), f"{name} has several targets, offsets or "
          "counts: fit both models, of one target, and call linsep.compare.", "unsupported", None),
         (why == "interrupted" or unknown, f"{name} has no known maximum likelihood ({why}).",
