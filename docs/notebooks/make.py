@@ -7,13 +7,19 @@ title and every line between ``### BEGIN SOLUTION`` and ``### END SOLUTION``, or
 ``HIDDEN TESTS``, the markers of nbgrader, and runs and writes the rest, where checks raise
 WrongAnswer: to ``lectures/`` if the name begins with a digit, else to ``cases/``. It needs
 nbclient, nbformat and ipykernel.
+
+``--course FOLDER`` writes assignments of nbgrader instead, and runs nothing: each notebook, with
+its solutions, to ``source/NAME/NAME.ipynb`` in this folder of a course, without ``: solutions`` in
+its title and without links to files that students do not have. ``nbgrader_config.py``, unless there
+is one, says that nothing stands for a solution: the dots of the exercise remain.
 """
 
+import argparse
 import base64
 import copy
 import json
 import os
-import sys
+import re
 import tempfile
 from io import BytesIO
 from pathlib import Path
@@ -25,6 +31,13 @@ KINDS = ("SOLUTION", "HIDDEN TESTS")
 MARKERS = {f"### BEGIN {kind}": f"### END {kind}" for kind in KINDS}
 #: what the titles of the notebooks with solutions end in
 SUFFIX = ": solutions"
+#: a link to a file, in a notebook
+LINK = re.compile(r"\[([^\]]*)\]\([^):]+\)")
+#: for courses
+CONFIG = """c = get_config()
+# The dots of an exercise remain; by default "raise NotImplementedError()" follows them.
+c.ClearSolutions.code_stub = {"python": ""}
+"""
 #: metadata of every notebook, whatever Jupyter it was edited in
 METADATA = {
     "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
@@ -49,11 +62,27 @@ def text_of(lines: str | list[str]) -> str:
     return lines if isinstance(lines, str) else "".join(lines)
 
 
-def without_solutions(notebook: dict[str, Any]) -> dict[str, Any]:
-    """Return a copy without the suffix, the lines between markers, and outputs."""
+def without_suffix(notebook: dict[str, Any]) -> dict[str, Any]:
+    """Return a copy with the title of the students' notebook."""
     result = copy.deepcopy(notebook)
     title = result["cells"][0]["source"]
     title[0] = title[0].replace(SUFFIX, "")
+    return result
+
+
+def assignment(notebook: dict[str, Any]) -> dict[str, Any]:
+    """Return a copy for nbgrader: the students' title, and the text of links to files."""
+    result = without_suffix(notebook)
+    for cell in result["cells"]:
+        if cell["cell_type"] == "markdown":
+            text = LINK.sub(r"\1", text_of(cell["source"]))
+            cell["source"] = text.splitlines(keepends=True)
+    return result
+
+
+def without_solutions(notebook: dict[str, Any]) -> dict[str, Any]:
+    """Return a copy without the suffix, the lines between markers, and outputs."""
+    result = without_suffix(notebook)
     for cell in result["cells"]:
         kept, end = [], ""
         for line in text_of(cell["source"]).splitlines(keepends=True):
@@ -140,14 +169,33 @@ def write(path: Path, notebook: dict[str, Any]) -> None:
     path.write_text(text + "\n", encoding="utf-8")
 
 
-def main(names: list[str]) -> None:
-    """Run and write the notebooks named, or all."""
+def main() -> None:
+    """Run and write the notebooks named, or all; or write assignments."""
+    parser = argparse.ArgumentParser(description="Make the students' notebooks.")
+    parser.add_argument("names", nargs="*", metavar="NAME", help="such as text; default: all")
+    parser.add_argument(
+        "--course", type=Path, metavar="FOLDER", help="write assignments of nbgrader"
+    )
+    given = parser.parse_args()
     for path in solutions():
-        if not names or path.stem in names:
-            print(path.stem, flush=True)
+        if given.names and path.stem not in given.names:
+            continue
+        print(path.stem, flush=True)
+        if given.course:
+            write_assignment(path, given.course)
+        else:
             write(path, run(read(path)))
             write(students_path(path), run(without_solutions(read(path)), "WrongAnswer"))
 
 
+def write_assignment(path: Path, course: Path) -> None:
+    """Write the assignment of a notebook into the folder of a course, and its configuration."""
+    folder = course / "source" / path.stem
+    folder.mkdir(parents=True, exist_ok=True)
+    write(folder / path.name, assignment(read(path)))
+    if not (config := course / "nbgrader_config.py").exists():
+        config.write_text(CONFIG, encoding="utf-8")
+
+
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main()

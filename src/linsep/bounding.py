@@ -42,7 +42,8 @@ def bounds(
     mistakes : int, default=None
         The number of mistakes that a perceptron made, to compare with its bounds.
     passes : int, default=1
-        The hinge loss counts once per pass; Novikoff's bound does not change.
+        For how many passes the hinge bounds are, whose loss counts once per pass; the others hold
+        for any number.
     literals : int, default=None
         For multiplicative updates: the number of features in the disjunction, which is checked.
         None looks for the fewest.
@@ -75,7 +76,7 @@ def bounds(
     --------
     >>> print(bounds([[4, 0], [1, 1], [0, 1], [-2, -2]], [1, 0, 0, 1], fit_intercept=False,
     ...              mistakes=3)["Novikoff"])
-    kept: 3 of at most 26 mistakes (Novikoff)
+    kept: 3 of at most 26 mistakes in any number of passes (Novikoff)
     """
     for wanted, value in (
         (Parameter(name="multiclass", choices=("native", "ovr", "ovo")), multiclass),

@@ -39,6 +39,7 @@ def test_bounds_of_a_file_are_those_of_arrays(files, name):
     expected = linsep.bounds(X, y, fit_intercept=False, gamma=2)
     values = {b["name"]: b["value"] for b in found["bounds"]}
     assert values == pytest.approx({b.name: b.value for b in expected}, rel=1e-9)
+    assert [b["passes"] for b in found["bounds"][:3]] == [None, 1, 1]
     assert found["bounds"][1]["comparator"] == pytest.approx(list(expected["hinge"].comparator))
     assert found["left_out"] == expected.left_out
     assert found["margin"] == list(expected.margin)

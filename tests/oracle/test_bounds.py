@@ -84,6 +84,23 @@ def test_no_bound_is_broken(name, seed, kind, k, shuffle, fit_intercept, max_ite
         assert found.margin[0] <= widest[0]
 
 
+def test_a_bound_tells_for_how_many_passes_it_holds():
+    X, y = [[10], [11]], [-1, 1]
+    run = Perceptron(shuffle=False, max_iter=1000).fit(X, y)
+    first, passes, mistakes = run.mistakes_[0], run.n_iter_, run.mistakes_.sum()
+    once, whole = bounds(X, y), bounds(X, y, passes=passes)
+    for name in PERCEPTRON:
+        assert first <= once[name].value
+        assert mistakes <= whole[name].value
+        assert whole[name].passes == run.bounds(X, y)[name].passes
+        if mistakes > once[name].value:  # it is not for the whole run
+            assert (once[name].passes, whole[name].passes) == (1, passes)
+            assert f" {passes} " in str(whole[name])
+    assert mistakes > once["hinge"].value
+    assert {one.name for one in whole if one.passes is not None} == {"hinge", "hinge, sharp"}
+    assert bounds(X, y, passes=10**6)["hinge"].passes == 10**6  # too many for the bound of each
+
+
 def unit_vectors(m=36):
     """Answers as of the adversary, but for one, so that there are two classes."""
     y = np.ones(m)

@@ -37,7 +37,9 @@ def joint(W, x, y):
 ])  # fmt: skip
 def test_right_steps_get_all_points(step, rule, classes):
     for seed in range(20):
-        assert grade(step, rule, n_classes=classes, seed=seed, points=3) == (3, "")
+        graded = grade(step, rule, n_classes=classes, seed=seed, points=3)
+        assert graded[:3] == (3, "", 3)
+        assert sum(graded.changing) + sum(graded.others) == 2 * 40
 
 
 @pytest.mark.parametrize(("step", "some"), [
@@ -50,6 +52,9 @@ def test_wrong_steps_are_named(step, some):
         graded = grade(step, seed=seed, points=2)
         assert (0 < graded.points < 2) if some else graded.points == 0
         assert graded.difference
+        shares = [good / many for good, many in (graded.changing, graded.others)]
+        assert graded.points == pytest.approx(2 * min(shares))
+        assert f"{graded.points:g} of 2 " in str(graded)
         with pytest.raises(WrongAnswer):
             graded.check()
 

@@ -281,11 +281,11 @@ def bounds(
     if gamma is not None and len(classes) == 2:
         least = linsep.total_distance(rows, y, gamma, fit_intercept=fit_intercept)
     if as_json:
-        names = ("name", "value", "what", "learner", "source", "comparator", "distance")
+        names = "name value what passes learner source comparator distance"
         output.print_json({
             "longest": found.longest,
             "margin": found.margin,
-            "bounds": [{name: getattr(bound, name) for name in names} for bound in found],
+            "bounds": [{name: getattr(bound, name) for name in names.split()} for bound in found],
             "left_out": found.left_out,
             "total_distance": least and {name: getattr(least, name) for name in OF_DISTANCE},
             "margins": margins,

@@ -31,8 +31,9 @@ class Bound:
         Rounded up: at least the theorem's value in real arithmetic.
     what, counted : {"mistakes", "updates", "margin"}, and float or None
         The bounded quantity, and its number in a run, if any.
-    by_pass : tuple of float or None
-        Bounds after one pass, after two, and so on up to ``value``, if they differ.
+    passes, by_pass : int, and tuple of float, or None
+        The number of passes for which it holds, None for any; the bounds after one pass, after two,
+        and so on up to ``value``, if they differ.
     comparator, distance : array and float, or None
         The weights w of a hinge bound of two classes, the intercept last if it is fitted, and the
         total distance that the rows of a pass must move to have the margin 1/||w|| from w.
@@ -44,6 +45,7 @@ class Bound:
     learner: str
     source: str
     counted: float | None = None
+    passes: int | None = None
     by_pass: tuple[float, ...] | None = field(default=None, repr=False)
     comparator: np.ndarray | None = field(default=None, repr=False, compare=False)
     distance: float | None = field(default=None, repr=False)
@@ -63,6 +65,7 @@ class Bound:
         if self.what != "margin":  # counts are integers: at most 132.7 mistakes are at most 132
             unit, most = "", whole_count(self.value)
             noun = f" {self.what.removesuffix('s') if most == '1' else self.what}"
+            noun += f" in {_passes(self.passes)}"
         start = self.learner if self.counted is None else "kept" if self.kept else "BROKEN"
         count = "" if self.counted is None else f"{self.counted:{'.4g' if unit else ','}} of "
         return f"{start}: {unit}{count}at most {most}{noun} ({self.name})"
@@ -110,7 +113,7 @@ class Bounds:
         counted = self.mistakes is not None and self.passes is not None
         ends = " to ".join(dict.fromkeys(f"{end:.4g}" for end in self.margin or ()))
         about = (
-            f"{self.mistakes:,} mistakes in {self.passes:,} passes" if counted else "",
+            f"{self.mistakes:,} mistakes in {_passes(self.passes)}" if counted else "",
             "" if self.longest is None else f"rows of length at most {shown(self.longest)}",
             f"margin {ends}" if ends else "",
         )
@@ -124,7 +127,7 @@ def share_of(terms: int) -> float:
     return max(ROUNDING, ROUNDING * terms / 4000)
 
 
-def float_above(value: Fraction) -> float:
+def above(value: Fraction) -> float:
     """Return the smallest float that is not below a number; infinity if there is none."""
     nearest = float(min(value, Fraction(sys.float_info.max)))
     return nearest if Fraction(nearest) >= value else math.nextafter(nearest, math.inf)
@@ -139,6 +142,10 @@ def shown(value: float, digits: int = 4) -> str:
     """Return a positive number in ``digits`` digits, rounded up by more than a share of 1e-8."""
     up = Context(prec=digits, rounding=ROUND_CEILING)
     return f"{float(up.create_decimal_from_float(value * (1 - 1e-8))):.{digits}g}"
+
+
+def _passes(passes: int | None) -> str:
+    return "any number of passes" if passes is None else f"{passes:,} pass{'es' * (passes > 1)}"
 
 
 def whole_count(value: float) -> str:

@@ -24,15 +24,7 @@ from linsep.certificate.canonical import check_labels
 from linsep.certificate.constraints import Fails, need
 from linsep.certificate.verdicts import Separable
 from linsep.errors import DataError
-from linsep.mistake_bounds.bounds import (
-    ROUNDING,
-    SIZES,
-    Bound,
-    Bounds,
-    float_above,
-    length,
-    share_of,
-)
+from linsep.mistake_bounds.bounds import ROUNDING, SIZES, Bound, Bounds, above, length, share_of
 from linsep.mistake_bounds.margins import seen_rows
 
 #: multiplied weights are clipped to [1 / this, this]
@@ -260,9 +252,10 @@ class Case:
             except Fails as reason:  # the bound does not apply
                 left_out[name] = str(reason)
                 continue
-            by_pass = tuple(values) if compared and len(values) == self.passes else None
+            passes = self.passes if compared else None
+            by_pass = tuple(values) if len(values) == passes else None
             w = (compared[0].w, compared[0].distance) if compared and self.n_classes == 2 else ()
-            known.append(Bound(name, values[-1], what, learner, source, count, by_pass, *w))
+            known.append(Bound(name, values[-1], what, learner, source, count, passes, by_pass, *w))
         euclidean = not hasattr(self.learner, "promotion") and all(p.margin for p in self.problems)
         margin = tuple(self.margins.min(axis=0).tolist()) if euclidean else None
         known += [replace(one, counted=margin[0] if margin else None) for one in self.run]
@@ -304,7 +297,7 @@ def updates(case: Case) -> Result:
     target = min(low, 1.0) if gamma == "auto" else float(gamma)
     need(target <= low, f"the margin of the rows is below {high:.4g}, the target {target:.4g}")
     margin, epsilon = (min(Fraction(x), Fraction(str(x))) for x in (target, float(model.epsilon)))
-    return float_above(len(case.problems) * 2 / (epsilon * margin) ** 2), []
+    return above(len(case.problems) * 2 / (epsilon * margin) ** 2), []
 
 
 def winnow(case: Case) -> Result:
@@ -315,7 +308,7 @@ def winnow(case: Case) -> Result:
     promotion = 1 + 1 / (2 * k) if case.in_advance and k > 1 else float(model.promotion)
     theta = d / 2 if model.threshold is None else float(model.threshold)
     r = relevant(X, case.codes == 1, case.literals, k)
-    return float_above(most_mistakes(d, r, promotion, theta, k)), []
+    return above(most_mistakes(d, r, promotion, theta, k)), []
 
 
 def relevant(X: np.ndarray, positive: np.ndarray, r: Any, k: int) -> int:

@@ -24,7 +24,7 @@ from linsep.estimators.labels import (
     encode,
     source_labels,
 )
-from linsep.mistake_bounds.bounds import SIZES, float_above, length, shown
+from linsep.mistake_bounds.bounds import SIZES, above, length, shown
 from linsep.mistake_bounds.margins import seen_rows
 from linsep.soft_margins.problem import EPS, Problem
 from linsep.soft_margins.solving import solve
@@ -75,7 +75,7 @@ class TotalDistance:
         """Upper bound on the weight of the rows that u misclassifies, high / gamma: each of them
         has y <u, z> <= 0 and is at least gamma from the margin.
         """
-        return float_above(Fraction(self.high) / Fraction(self.gamma))
+        return above(Fraction(self.high) / Fraction(self.gamma))
 
     def __str__(self) -> str:
         ends = " to ".join(dict.fromkeys((f"{self.low:.4g}", f"{self.high:.4g}")))
@@ -289,4 +289,4 @@ def lower_end(problem: Problem, multipliers: np.ndarray, gamma: float) -> float:
     total = math.nextafter(math.fsum(dual), -math.inf)
     if not 0 < total < math.inf:
         return 0.0
-    return max(0.0, -float_above(Fraction(length) - Fraction(gamma) * Fraction(total)))
+    return max(0.0, -above(Fraction(length) - Fraction(gamma) * Fraction(total)))

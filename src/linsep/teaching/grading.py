@@ -26,18 +26,29 @@ class Grade(NamedTuple):
 
     Attributes
     ----------
-    points : float
-        The full points times a share: of the steps that change the weights, or of the other steps,
+    points, most : float
+        ``most`` points times a share: of the steps that change the weights, or of the other steps,
         the smaller share that is right. A function that never changes the weights gets no points.
     difference : str
         The first wrong step: its arguments, its result, and the right one; "" if all are right.
+    changing, others : pairs of int
+        How many steps are right, and how many there are: of those that change the weights, and of
+        the others.
     """
 
     points: float
     difference: str
+    most: float
+    changing: tuple[int, int]
+    others: tuple[int, int]
 
     def __str__(self) -> str:
-        return f"points: {self.points:g}\n{self.difference or 'all steps are right'}"
+        counts = "{} of {} that change the weights, {} of {} others"
+        return (
+            f"{self.points:g} of {self.most:g} points, by the smaller share of right steps:\n"
+            f"{counts.format(*self.changing, *self.others)}\n"
+            f"{self.difference or 'all steps are right'}"
+        )
 
     def check(self, hint: str = "") -> None:
         """Print "right", or raise WrongAnswer with the first difference."""
@@ -84,7 +95,8 @@ def grade(
     --------
     >>> from linsep.teaching import grade
     >>> print(grade(lambda w, x, y: w + y * x if y * (w @ x) < 0 else w, n_features=2))
-    points: 0.818182
+    0.818182 of 1 points, by the smaller share of right steps:
+    18 of 22 that change the weights, 18 of 18 others
     step 0: <lambda>([0, 0], [1, 0], -1)
     returned: [0, 0]
     expected: [-1, 0]
@@ -116,9 +128,10 @@ def grade(
     texts = [_difference(step, *pair) for pair in zip(cases, after, strict=True)]
     right = np.array(texts) == ""
     changing = (after != before).reshape(n_rows, -1).any(axis=1)
-    share = min(right[kind].mean() for kind in (changing, ~changing) if kind.any())
+    counts = [(int(right[kind].sum()), int(kind.sum())) for kind in (changing, ~changing)]
+    share = min(good / many for good, many in counts if many)
     wrong = (f"step {number}: {text}" for number, text in enumerate(texts) if text)
-    return Grade(float(points * share), next(wrong, ""))
+    return Grade(float(points * share), next(wrong, ""), points, *counts)
 
 
 def check(answer: Any, right: Any, hint: str = "") -> None:
