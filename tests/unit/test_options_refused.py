@@ -91,8 +91,8 @@ def test_options_of_columns(tmp_path, form):
 
 @pytest.mark.parametrize("form", FORMS[1:])
 def test_options_of_csv_for_other_tables_and_lists(tmp_path, form):
-    how = {"delimiter": ";", "quotes": False, "header": False, "null_values": "?", "comment": "#",
-           "skip_rows": 1, "encoding": "latin-1"}  # fmt: skip
+    how = {"delimiter": ";", "quotes": False, "header": False, "comment": "#", "skip_rows": 1,
+           "encoding": "latin-1"} | ({} if form == "pandas" else {"null_values": "?"})  # fmt: skip
     data = of_form(tmp_path, ROWS.drop(columns="tags"), form)
     for option, value in how.items():
         assert_refused(data, {option: value}, "conflict")
