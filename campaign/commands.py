@@ -25,7 +25,7 @@ import linsep
 import linsep.cli.app  # imported once, for all forked processes
 import linsep.logistic.estimator
 from campaign.batches import folder
-from linsep.certificate.proofs import read as read_proof
+from linsep.certificate.proofs import read
 from linsep.cli.main import main
 from linsep.errors import LinsepError
 from linsep.model_files import loaded
@@ -174,7 +174,7 @@ def content(path: Path) -> Any:
     """Return the content of a result file, equal in every run; raise if it is not whole."""
     data = path.read_bytes()
     if data[:1] == b"{":
-        read_proof(data)
+        read(data)
         return data
     if data[:1] in (b"a", b"b"):
         if data.count(b"\n") != ROWS:

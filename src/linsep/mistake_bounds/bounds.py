@@ -63,9 +63,11 @@ class Bound:
     def __str__(self) -> str:
         unit, most, noun = "margin ", shown(self.value), ""
         if self.what != "margin":  # counts are integers: at most 132.7 mistakes are at most 132
-            most = f"{int(self.value):,}" if self.value < 1e15 else shown(self.value, 3)
-            of = self.what.removesuffix("s") if most == "1" else self.what
-            unit, noun = "", f" {of} in {_passes(self.passes)}"
+            unit, most = "", whole_count(self.value)
+            noun = (
+                f" {self.what.removesuffix('s') if most == '1' else self.what} in "
+                f"{_passes(self.passes)}"
+            )
         start = self.learner if self.counted is None else "kept" if self.kept else "BROKEN"
         count = "" if self.counted is None else f"{self.counted:{'.4g' if unit else ','}} of "
         return f"{start}: {unit}{count}at most {most}{noun} ({self.name})"
@@ -146,3 +148,8 @@ def shown(value: float, digits: int = 4) -> str:
 
 def _passes(passes: int | None) -> str:
     return "any number of passes" if passes is None else f"{passes:,} pass{'es' * (passes > 1)}"
+
+
+def whole_count(value: float) -> str:
+    """Return the largest count that a bound allows, as text."""
+    return f"{int(value):,}" if value < 1e15 else shown(value, 3)

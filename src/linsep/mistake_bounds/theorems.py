@@ -23,7 +23,7 @@ from linsep._system.threads import one_blas_thread
 from linsep.certificate.canonical import check_labels
 from linsep.certificate.constraints import Fails, need
 from linsep.certificate.verdicts import Separable
-from linsep.errors import DataError
+from linsep.errors import DataError, refuse
 from linsep.mistake_bounds.bounds import ROUNDING, SIZES, Bound, Bounds, above, length, share_of
 from linsep.mistake_bounds.margins import seen_rows
 
@@ -210,12 +210,13 @@ class Case:
         if self.weights is not None:
             w = np.ravel(np.asarray(self.weights, dtype=np.float64))
             self.weights = w = np.append(w, 0.0) if self.fit_intercept and w.size < width else w
-            if self.n_classes > 2 or w.size != width or not np.isfinite(w).all():
-                raise DataError(
-                    f"weights must be {width} finite numbers (the intercept last), for two "
-                    f"classes: got shape {w.shape}, {self.n_classes} classes.",
-                    code="shape" if self.n_classes == 2 else "class-count", option="weights",
-                )  # fmt: skip
+            refuse(
+                DataError,
+                (self.n_classes > 2 or w.size != width or not np.isfinite(w).all(),
+                 f"weights must be {width} finite numbers (the intercept last), for two classes: "
+                 f"got shape {w.shape}, {self.n_classes} classes.",
+                 "shape" if self.n_classes == 2 else "class-count", "weights"),
+            )  # fmt: skip
 
     @cached_property
     def problems(self) -> list[Problem]:
@@ -253,9 +254,11 @@ class Case:
                 left_out[name] = str(reason)
                 continue
             passes = self.passes if compared else None
-            by_pass = tuple(values) if len(values) == passes else None
-            w = (compared[0].w, compared[0].distance) if compared and self.n_classes == 2 else ()
-            known.append(Bound(name, values[-1], what, learner, source, count, passes, by_pass, *w))
+            known.append(Bound(
+                name, values[-1], what, learner, source, count, passes,
+                tuple(values) if len(values) == passes else None,
+                *((compared[0].w, compared[0].distance) if self.n_classes == 2 and compared else ()),
+            ))  # fmt: skip
         euclidean = not hasattr(self.learner, "promotion") and all(p.margin for p in self.problems)
         margin = tuple(self.margins.min(axis=0).tolist()) if euclidean else None
         known += [replace(one, counted=margin[0] if margin else None) for one in self.run]
