@@ -197,7 +197,7 @@ class LogisticRegression(
         For counts, likelihoods include the binomial coefficients, and deviances are relative to the
         saturated model (one probability per row), as in R's ``glm(cbind(s, t - s) ~ x, binomial)``.
     penalized_log_likelihood_ : float
-        Log-likelihood + ln |I| / 2 of Firth, in the units of the data; NaN without the penalty.
+        Log-likelihood + ``ln |I| / 2`` of Firth, in the units of the data; NaN without the penalty.
     mcfadden_r2_, aic_, bic_ : float
         1 - log-likelihood / log-likelihood without features (McFadden 1974); the criteria without
         Firth's penalty, with ln(n) of the sum of weights, or of ``n_rows_`` for counts; NaN with l2
