@@ -42,7 +42,7 @@ def left_out(columns: list[dict[str, Any]], label: Any) -> tuple[list[str], list
         unusable = is_row_label(name) or column["type"] not in USABLE or column["values"] == 0
         if verbose and not unusable and not numbers:
             words.append(name)
-        elif verbose or unusable or column["refused"]:
+        elif verbose or unusable or column["refused"] or column.get("like_id"):
             out.append(name)
     return out, words
 

@@ -139,6 +139,8 @@ def _of_columns(found: dict[str, Any]) -> list[tuple[str, str]]:
     long = [c["name"] for c in columns if c.get("infinite") == 0 and c["refused"]]
     marks = {mark: f"{mark!r} in {c['name']}" for c in columns for mark in c["marks"]}
     as_null = " ".join(f"--null-values {shlex.quote(mark)}" for mark in marks)
+    alike = ["{!r}, {!r} in {}".format(*c["alike"][:2], c["name"]) for c in columns if c["alike"]]
+    ids = [c["name"] for c in columns if c.get("like_id") and c["name"] in found["left_out"]]
     units = ": remove the row if it holds units"
     types = ", ".join(f"{n:,} {kind}" for kind, n in kinds.items())
     missing = _names([f"{_named(c['name'])} {c['missing']:,}" for c in gaps])
@@ -146,6 +148,8 @@ def _of_columns(found: dict[str, Any]) -> list[tuple[str, str]]:
         ("columns", f"{len(columns):,} ({types})"),
         ("missing", missing or "none"),
         ("note", f"{_names([*marks.values()])}: read it as missing with {as_null}" * bool(marks)),
+        ("note", f"{_names(alike)}: differ only in case or blanks" * bool(alike)),
+        ("note", f"{_names(ids)}: whole numbers that look like an ID, left out" * bool(ids)),
         ("infinite", _names(infinite)),
         ("too long", f"{_names(long)}, integers that float64 may not represent" * bool(long)),
         *[("invalid", f"{odd}; other values are numbers{units * (' row 1,' in odd)}")
