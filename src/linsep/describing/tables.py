@@ -64,9 +64,7 @@ class Column:
         """Return what is known of the column."""
         error, filled, different = self._refused, self._filled, len(self._seen)
         values = None if self._counts is None else len(self._counts)
-        various = 2 * different > min(filled, MOST_TEXTS)
-        if filled <= FEW_ROWS:
-            various = different == filled > 1
+        every, half = different == filled > 1, 2 * different > min(filled, MOST_TEXTS)
         settings = [h.settings for h in (error.hints if error else ()) if isinstance(h, Hint)]
         once = Counter(map(tuple, settings))  # dates may be of two formats
         ways = [one for one in settings if one.keys() & SPELLED and once[tuple(one)] == 1]
@@ -85,7 +83,7 @@ class Column:
             "words": 1 + self._spaces / filled if filled else 0.0,
             "marks": [mark for mark in tables.NO_NUMBER if mark and mark in (self._counts or ())],
             "alike": next((of for of in alike.values() if len(of) > 1), []),
-            "refused": error is not None or various,
+            "refused": error is not None or (every if filled <= FEW_ROWS else half),
             "invalid": str(error).split(", but ")[0] if odd else None,
             "read_with": ways[0] if ways else {},
         }
