@@ -106,7 +106,7 @@ def test_a_sample_proves_that_classes_overlap_but_not_that_they_do_not(tmp_path,
     for a, y, verdict, of_sample in (
         (lambda k: k % 10 // 2, lambda k: k % 2, None, None),  # every eighth row has one class
         (lambda k: k // 3 % 5, lambda k: k // 8 % 2, "overlapping", "overlapping"),
-        (lambda k: k, lambda k: k > 200, None, "separable"),
+        (lambda k: 2 * k, lambda k: k > 200, None, "separable"),
     ):
         table(tmp_path, "t.csv", ["a", "b", "y"], [(a(k), 1, "pq"[y(k)]) for k in range(400)])
         found = described("t.csv", "--target", "y", cwd=tmp_path)["separable"]
@@ -297,6 +297,12 @@ def test_what_describe_warns_of(tmp_path):
                                for k in range(400)])  # fmt: skip
     rated.to_csv(tmp_path / "r.csv", index=False)
     assert "--null-values None" in described("r.csv", "--target", "y", cwd=tmp_path)["next"]
+    some, seg = rng.permutation(9**4)[:400], rng.choice(["a", "A ", "b"], 400)
+    codes = frame.assign(code=rng.permutation(400) + 10**6, ownID=some, seg=seg, whole=some)
+    codes.to_csv(tmp_path / "i.csv", index=False)
+    found = described("i.csv", "--target", "y", cwd=tmp_path)
+    assert found["left_out"] == found["separable"]["without"] == ["code", "ownID"]
+    assert [len(column["alike"]) for column in found["columns"]] == [0, 0, 0, 0, 0, 2, 0]
     (tmp_path / "u.csv").write_text("x,y\n[mm],\n1,a\n2,b\n3,a\n4,b\n")
     (units, _) = described("u.csv", cwd=tmp_path)["columns"]
     assert units["invalid"] == "u.csv row 1, column 'x' holds '[mm]'"

@@ -274,7 +274,7 @@ class Verdict(WithRows, Claims):
 
     def chance_line(self) -> Lines:
         """Return whether random labels would be separable, if that is known."""
-        of = "two classes: " * self.subject.multinomial
+        of = "with two classes, " * self.subject.multinomial
         return [] if self.chance is None else [("chance", f"{of}{self.chance}")]
 
     def plain(self) -> dict[str, Any]:
@@ -601,7 +601,7 @@ class Separations(Claims):
         of_all = [one for one in (*self.against_rest.values(), self.multinomial) if one is not None]
         if not of_all or any(one.chance is None for one in self.verdicts()):
             return []
-        return [("chance", f"two classes: {of_all[0].chance}")]
+        return [("chance", f"with two classes, {of_all[0].chance}")]
 
     def table(self, number: Number = int) -> list[list[str]]:
         """Return a heading and one line per verdict: subproblem, answer, and margin or certificate;

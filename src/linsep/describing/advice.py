@@ -42,19 +42,18 @@ def left_out(columns: list[dict[str, Any]], label: Any) -> tuple[list[str], list
         unusable = is_row_label(name) or column["type"] not in USABLE or column["values"] == 0
         if verbose and not unusable and not numbers:
             words.append(name)
-        elif verbose or unusable or column["refused"]:
+        elif verbose or unusable or column["refused"] or column.get("like_id"):
             out.append(name)
     return out, words
 
 
 def learner_for(found: dict[str, Any]) -> tuple[dict[str, Any], str]:
     """Return the learner for data with a label and its options, and the reason in words."""
-    label, tested = found["label"], found["separable"] or {"of_sample": None, "features": 0}
-    verdict, weights = tested["of_sample"], tested["features"] * (len(label["classes"]) - 1)
+    label, seen = found["label"], found["separable"] or {"of_sample": None, "features": 0}
+    verdict, weights = seen["of_sample"], seen["features"] * (len(label["classes"]) - 1)
     small = found["rows"] <= SMALL_ROWS and weights <= SMALL_WEIGHTS
     # with rows enough and all columns tested, estimates are finite and have standard errors
-    tried = {*tested.get("without", ())} <= {*found["left_out"]}
-    free = weights * ENOUGH <= found["rows"] and tried
+    free = weights * ENOUGH <= found["rows"] and {*seen.get("without", ())} <= {*found["left_out"]}
     scale = {} if found["columns"] is None else {"scale": "standard"}
     penalized = {"learner": "logistic", "l2": 1, **scale}
     cases: list[tuple[Any, dict[str, Any], str]] = [

@@ -150,8 +150,7 @@ class Description:
         found |= {"label": None, "separable": None, "like_texts": None, "learner": None}
         describe = self._describe_table if is_table else self._describe_vectors
         sample, rows, out = describe(source, found)
-        classes = found["label"] and found["label"]["classes"]
-        if classes and len(classes) > 1 and rows:
+        if rows and found["label"] and len(found["label"]["classes"]) > 1:
             found["separable"] = at_a_glance(sample, rows, out)
         if self._is_frame:
             found["next"] = next_call({"target": source.target}, found)

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from linsep.describing.describing import Description
+from linsep.describing.tables import SAMPLE_ROWS
 from linsep.estimators import label_text, plain_labels
 from linsep.layout import pair_lines, table_lines
 from linsep.words import counted, percent, size_text
@@ -107,7 +108,7 @@ def pairs_of(found: dict[str, Any]) -> list[tuple[str, str]]:
         ("rows", f"{found['rows']:,}"),
         *(_of_columns if found["columns"] is not None else _of_features)(found),
         *(_of_label(label, found["rows"]) if label else []),
-        ("separable", tested and _separable(tested, found["rows"])),
+        ("separable", tested and _separable(found)),
         ("alone", tested and tested["alone"] and tested["alone"] + known),
         ("chance", tested and tested["chance"]),
         ("learner", learner and "{name}: {reason}".format(**learner)),
@@ -135,18 +136,20 @@ def _of_columns(found: dict[str, Any]) -> list[tuple[str, str]]:
     names = {"number": "numeric", "int": "numeric", "bool": "true or false"}
     kinds = Counter(names.get(column["type"], column["type"]) for column in columns)
     gaps = sorted((c for c in columns if c["missing"]), key=lambda c: -c["missing"])
-    infinite = [c["name"] for c in columns if c.get("infinite")]
     long = [c["name"] for c in columns if c.get("infinite") == 0 and c["refused"]]
     marks = {mark: f"{mark!r} in {c['name']}" for c in columns for mark in c["marks"]}
     as_null = " ".join(f"--null-values {shlex.quote(mark)}" for mark in marks)
+    alike = ["{!r}, {!r} in {}".format(*c["alike"][:2], c["name"]) for c in columns if c["alike"]]
+    ids = [c["name"] for c in columns if c.get("like_id") and c["name"] in found["left_out"]]
     units = ": remove the row if it holds units"
     types = ", ".join(f"{n:,} {kind}" for kind, n in kinds.items())
-    missing = _names([f"{_named(c['name'])} {c['missing']:,}" for c in gaps])
     return [
         ("columns", f"{len(columns):,} ({types})"),
-        ("missing", missing or "none"),
+        ("missing", _names([f"{_named(c['name'])} {c['missing']:,}" for c in gaps]) or "none"),
         ("note", f"{_names([*marks.values()])}: read it as missing with {as_null}" * bool(marks)),
-        ("infinite", _names(infinite)),
+        ("note", f"{_names(alike)}: differ only in case or blanks" * bool(alike)),
+        ("note", f"{_names(ids)}: whole numbers that look like an ID, left out" * bool(ids)),
+        ("infinite", _names([c["name"] for c in columns if c.get("infinite")])),
         ("too long", f"{_names(long)}, integers that float64 may not represent" * bool(long)),
         *[("invalid", f"{odd}; other values are numbers{units * (' row 1,' in odd)}")
           for odd in (c["invalid"] for c in columns) if odd],
@@ -156,8 +159,8 @@ def _of_columns(found: dict[str, Any]) -> list[tuple[str, str]]:
 
 def _of_features(found: dict[str, Any]) -> list[tuple[str, str]]:
     values = "" if found["min"] is None else "from {min:g} to {max:g}".format(**found)
-    of = f"{found['features']:,}; {found['stored']:.4g} values per row"
-    return [("features", of), ("values", values)]
+    stored = "{features:,}; {stored:.4g} values per row".format(**found)
+    return [("features", stored), ("values", values)]
 
 
 def _names(names: list[str]) -> str:
@@ -188,17 +191,18 @@ def _of_label(label: dict[str, Any], rows: int) -> list[tuple[str, str]]:
     ]
 
 
-def _separable(found: dict[str, Any], rows: int) -> str:
-    without = f", without {_names(found['without'])}" if found["without"] else ""
-    of = f"{counted(found['rows'], 'row')}{without}"
-    some = f"{found['rows']:,} of {rows:,} rows{without}{',' * bool(without)}"
-    told = {
-        "overlapping": f"no: no hyperplane separates the classes (proved on {of})",
-        "separable": f"yes: a hyperplane separates the classes (all {of})",
-        "quasi-separable": f"{found['finding']} (proved on {of})",
-    }
-    if found["verdict"] is not None:
-        return told[found["verdict"]]
-    if found["of_sample"] is None:
+def _separable(found: dict[str, Any]) -> str:
+    tested, several = found["separable"], len(found["label"]["classes"]) > 2
+    two, more = "hyperplane separates the classes", "linear scores of the classes predict every row"
+    told, gaps = more if several else two, tested["rows"] < found["rows"]
+    part = (" of a sample" if found["rows"] > SAMPLE_ROWS else " without missing values") * gaps
+    out = f"; columns left out: {_names(tested['without'])}" if tested["without"] else ""
+    of = f"{counted(tested['rows'], 'row')}{part}{out}"
+    if tested["of_sample"] is None:
         return "not decided by the quick test"
-    return f"not decided: {some} are {found['of_sample']}; `linsep separate` decides"
+    return {
+        "overlapping": f"no: no {told} (proved on {of})",
+        "separable": f"yes: {'a ' * (not several)}{told} (all {of})",
+        "quasi-separable": f"{tested['finding']} (proved on {of})",
+        None: f"not decided: {tested['of_sample']} in a test of {of}; `linsep separate` decides",
+    }[tested["verdict"]]

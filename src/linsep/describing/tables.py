@@ -1,9 +1,10 @@
 """Describe tables: CSV, TSV, JSON lines, Parquet and Arrow files, in one reading."""
 
+import re
 from collections import Counter
 from collections.abc import Callable
 from functools import partial
-from math import inf, isfinite, sqrt
+from math import inf, isclose, isfinite, sqrt
 from typing import Any
 
 import numpy as np
@@ -23,8 +24,10 @@ USABLE = ("text", "number", "bool", "int")
 SPELLED = {"decimal", "thousands", "units", "numeric", "null_values", "date"}
 #: different values that are counted per column, and for labels; different texts
 MOST_VALUES, MOST_LABELS, MOST_TEXTS = 1000, 10_000, 100_000
-#: rows up to which a text column has to repeat a value only
+#: rows up to which a text column has to repeat a value only, or integers may be consecutive
 FEW_ROWS = 100
+#: names of columns of identifiers
+ID_NAME = re.compile(r"(.*[\W_])?(id|ID|Id)|.*[a-z](Id|ID)")
 #: rows of the sample on which separability is decided
 SAMPLE_ROWS = 8192
 
@@ -61,15 +64,15 @@ class Column:
         """Return what is known of the column."""
         error, filled, different = self._refused, self._filled, len(self._seen)
         values = None if self._counts is None else len(self._counts)
-        various = 2 * different > min(filled, MOST_TEXTS)
-        if filled <= FEW_ROWS:
-            various = different == filled > 1
+        every, half = different == filled > 1, 2 * different > min(filled, MOST_TEXTS)
         settings = [h.settings for h in (error.hints if error else ()) if isinstance(h, Hint)]
         once = Counter(map(tuple, settings))  # dates may be of two formats
         ways = [one for one in settings if one.keys() & SPELLED and once[tuple(one)] == 1]
         if self.kind == "date":
             ways = [{"date": [self.name]}]
-        odd = error is not None and error.code == "not-a-number"
+        odd, alike = error is not None and error.code == "not-a-number", dict[str, list[str]]()
+        for value in map(str, self._counts or ()):
+            alike.setdefault(" ".join(value.split()).casefold(), []).append(value)
         return {
             "name": self.name,
             "type": self.kind,
@@ -79,7 +82,8 @@ class Column:
             "constant": values == 1 and not self._missing,
             "words": 1 + self._spaces / filled if filled else 0.0,
             "marks": [mark for mark in tables.NO_NUMBER if mark and mark in (self._counts or ())],
-            "refused": error is not None or various,
+            "alike": next((of for of in alike.values() if len(of) > 1), []),
+            "refused": error is not None or (every if filled <= FEW_ROWS else half),
             "invalid": str(error).split(", but ")[0] if odd else None,
             "read_with": ways[0] if ways else {},
         }
@@ -123,8 +127,15 @@ class NumberColumn(Column):
             known |= {"mean": self._low, "std": 0.0}
         told = {n: float(x) if self._rows and isfinite(x) else None for n, x in known.items()}
         kind = "int" if self._whole and self.kind != "bool" else self.kind
-        refused = {"infinite": self._infinite, "refused": bool(long or self._infinite)}
-        return super().described() | {"type": kind} | told | refused
+        n, found = self._rows, super().described()
+        consecutive = self._high - self._low + 1 == n > FEW_ROWS and isclose(
+            self._squares, n * (n**2 - 1) / 12, rel_tol=1e-9
+        )
+        like_id = consecutive or ID_NAME.fullmatch(self.name) is not None
+        return found | told | {
+            "type": kind, "infinite": self._infinite, "refused": bool(long or self._infinite),
+            "like_id": kind == "int" and found["values"] in (n, None) and bool(like_id),
+        }  # fmt: skip
 
 
 #: what describes a column of a kind, if not :class:`Column`
