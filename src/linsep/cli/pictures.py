@@ -112,7 +112,6 @@ def plot(
     with of_features():  # the columns are in the order of the recipe
         drawn = partial(_drawn, kind, estimator, model, data, files, output, choices)
         look.write(drawn, output, force)
-    print(f"picture  {output}")
 
 
 def _drawn(
