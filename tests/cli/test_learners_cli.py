@@ -137,6 +137,15 @@ def signed(tmp_path):
     return tmp_path
 
 
+def test_an_equation_says_that_its_weights_are_averaged(signed):
+    for keep in ("last", "average"):
+        how = ("--target", "y", "--keep", keep, "--model", keep)
+        assert here("fit", STUDENTS, *how, cwd=signed).returncode == 0
+        shown = here("inspect", keep, cwd=signed).stdout.splitlines()
+        (equation,) = [line for line in shown if line.startswith("equation")]
+        assert ("averaged" in equation) == (keep == "average")
+
+
 def traced(*arguments, cwd):
     """The weights after each round, the intercept first, and the numbers of the passes."""
     done = here("trace", *arguments, "--target", "y", "--format", "csv", cwd=cwd)

@@ -144,6 +144,10 @@ def test_a_command_draws_its_result(models, tmp_path):
         drawn = here(*words, "--plot", f"{words[0]}.png", cwd=tmp_path)
         assert drawn.returncode == 0, drawn.stderr
         assert drawn.stdout.splitlines()[:3] == plain.stdout.splitlines()[:3]
+        assert drawn.stdout.splitlines()[-1] == f"picture  {words[0]}.png"
+        as_data = (*words, *(("--json",) if words[0] == "separate" else ("--format", "csv")))
+        drawn = here(*as_data, "--plot", "beside.png", "--force", cwd=tmp_path).stdout
+        assert drawn.count("\n") == here(*as_data, cwd=tmp_path).stdout.count("\n")
         assert (tmp_path / f"{words[0]}.png").read_bytes().startswith(PNG)
         assert_refused(*words, "--plot", f"{words[0]}.png", cwd=tmp_path, code="file-exists")
     (tmp_path / "three.csv").write_text("a,b,kind\n1,0,x\n2,1,y\n3,3,z\n4,1,z\n")

@@ -1,10 +1,14 @@
 """The data sets of the lecture notes; runs on their points are in test_worked_numbers.py."""
 
+import sys
+
 import numpy as np
 import pandas as pd
 import pytest
 
 from linsep import LinearRegression, datasets
+from linsep.errors import LinsepError
+from refusals import refused
 
 
 @pytest.mark.parametrize("name", datasets.__all__)
@@ -22,6 +26,14 @@ def test_data_come_as_those_of_scikit_learn(name):
     assert np.array_equal(y, bunch.target)
     bunch.data[:] = 0  # no call sees what another has changed
     assert load().data.any()
+
+
+def test_frames_need_pandas(monkeypatch):
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with refused(LinsepError, "missing-package") as problem:
+        datasets.load_line(as_frame=True)
+    assert "pandas" in str(problem.value)
+    assert datasets.load_line().frame is None
 
 
 def test_lines_are_those_of_the_notes():

@@ -197,6 +197,16 @@ def folder(tmp_path):
 STUDENTS = ("trace", "students.csv", "--target", "grade", "--row-names", "name")
 
 
+def test_an_order_that_is_random_is_told(folder):
+    for options, told in (
+        ((), True), (("--format", "arithmetic"), True), (("--format", "csv"), False),
+        (("--no-shuffle",), False), (("--max-iter", 1), False),
+    ):  # fmt: skip
+        done = here(*STUDENTS, *options, cwd=folder)
+        assert done.returncode == 0
+        assert ("--no-shuffle" in done.stdout) is told
+
+
 def test_formats_on_the_command_line(folder):
     shown = here(*STUDENTS, "--format", "html", cwd=folder)
     assert (shown.returncode, shown.stderr) == (0, "")

@@ -168,11 +168,12 @@ class Look(NamedTuple):
     how: dict[str, Any]
     colors: AbstractContextManager[None]
 
-    def write(self, made: Callable[[], Any], path: Path, force: bool) -> None:
+    def write(self, made: Callable[[], Any], path: Path, force: bool, told: bool = True) -> None:
         with self.colors:
             display = made()
             with written_whole(path, force=force) as file:
                 display.save(file, format=path.suffix.lower().lstrip("."), **self.how)
+        show(*[f"picture  {escaped(str(path))}"] * told)
 
 
 def _look(given: dict[str, Any]) -> Look:

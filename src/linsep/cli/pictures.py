@@ -134,7 +134,6 @@ def plot(
 
     with of_features():  # the columns are in the order of the recipe
         look.write(drawn, output, force)
-    print(f"picture  {output}")
 
 
 def _choices(kind: str, features: list[str]) -> dict[str, Any]:

@@ -116,7 +116,7 @@ def separate(
             told = "Verdicts on more than two classes are not drawn: give the rows of two."
             raise DataError(told, code="class-count")
         rows = rows_of(source, opened.n_features, None)
-        look.write(lambda: claim.plot(rows.X, rows.y), plot, force)
+        look.write(lambda: claim.plot(rows.X, rows.y), plot, force, not as_json)
     if checked.holds is None:
         fail(_undecided(verdicts) or checked.reason, 3)
 

@@ -146,7 +146,7 @@ def about_pairs(model: Any, summary: dict[str, Any], units: str) -> Pairs:
     return [
         ("learned", ", ".join(filter(None, learned))),
         ("chosen", chosen and f"{summary['learner']} for {chosen}; --learner selects another"),
-        ("equation", short(summary["equation"])),
+        ("equation", short(summary["equation"], summary.get("keep"))),
         *recipe_pairs(model, units),
         ("kernel", kernel),
         *gap_pairs(summary, getattr(model, "recipe_", {})),
@@ -158,9 +158,11 @@ def about_pairs(model: Any, summary: dict[str, Any], units: str) -> Pairs:
     ]  # fmt: skip
 
 
-def short(equation: str | None) -> str | None:
-    """Return an equation that takes no more than a line, else None."""
-    return None if equation is None or "\n" in equation or len(equation) > 100 else equation
+def short(equation: str | None, keep: str | None = None) -> str | None:
+    """Return an equation that takes no more than a line, and whose weights it has, else None."""
+    if equation is None or "\n" in equation or len(equation) > 100:
+        return None
+    return equation + " (averaged weights)" * (keep == "average")
 
 
 def recipe_pairs(model: Any, units: str) -> Pairs:

@@ -26,6 +26,7 @@ ROWS: Any = options.Gathered("how", (
 ))  # fmt: skip
 #: formats by the endings of files
 ENDINGS = {".csv": "csv", ".md": "markdown", ".tex": "latex", ".html": "html", ".htm": "html"}
+SHUFFLED = "passes after the first are in random order; --no-shuffle keeps the order of the file"
 
 
 @command(cls=partial(LearningCommand, learners=LEARNERS))
@@ -79,11 +80,14 @@ def trace(
         row_names=_names(source, row_names, rows.size),
         feature_names=features_of(source, rows.X.shape[1]), **start,
     )  # fmt: skip
+    text = written in ("text", "arithmetic")
     with open_output(to, force) as out:
         shown = str(made) if written == "text" and to is None else getattr(made, f"to_{written}")()
         out.write(escaped(shown, lines=True) if to is None and on_terminal() else shown)
+        if text and estimator.shuffle and made[-1].pass_number > 1:
+            out.write(f"{SHUFFLED}\n")
     if plot is not None:
-        look.write(made.plot, plot, force)
+        look.write(made.plot, plot, force, text or to is not None)
 
 
 def _names(source: Source, column: str | None, rows: int) -> list[str]:

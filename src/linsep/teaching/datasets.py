@@ -5,6 +5,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.utils import Bunch
 
+from linsep.errors import LinsepError
+
 __all__ = [
     "load_blood_pressure",
     "load_exclusive_or",
@@ -37,7 +39,7 @@ def load_four_points(*, return_X_y: bool = False, as_frame: bool = False) -> Any
     return_X_y : bool, default=False
         Whether to return only (data, target).
     as_frame : bool, default=False
-        Whether data and target are a pandas DataFrame and a Series.
+        Whether data and target are a pandas DataFrame and a Series; LinsepError without pandas.
 
     Returns
     -------
@@ -138,8 +140,11 @@ def _returned(table: _Table, return_X_y: bool, as_frame: bool) -> Any:
     target: Any = np.array(table.target)
     frame = None
     if as_frame:
-        import pandas as pd
-
+        try:
+            import pandas as pd
+        except ImportError:
+            said = "as_frame=True needs pandas, which is not installed: pip install pandas."
+            raise LinsepError(said, code="missing-package", option="as_frame") from None
         data = pd.DataFrame(data, columns=table.feature_names)
         target = pd.Series(target, name=table.target_name)
         frame = pd.concat([data, target], axis=1)
