@@ -66,7 +66,7 @@ class Bound:
             unit, most = "", whole_count(self.value)
             noun = (
                 f" {self.what.removesuffix('s') if most == '1' else self.what} in "
-                f"{_passes(self.passes)}"
+                f"{self.passes or 'any number of'} pass{'es' * (self.passes != 1)}"
             )
         start = self.learner if self.counted is None else "kept" if self.kept else "BROKEN"
         count = "" if self.counted is None else f"{self.counted:{'.4g' if unit else ','}} of "
@@ -115,7 +115,7 @@ class Bounds:
         counted = self.mistakes is not None and self.passes is not None
         ends = " to ".join(dict.fromkeys(f"{end:.4g}" for end in self.margin or ()))
         about = (
-            f"{self.mistakes:,} mistakes in {_passes(self.passes)}" if counted else "",
+            f"{self.mistakes:,} mistakes in {self.passes:,} passes" if counted else "",
             "" if self.longest is None else f"rows of length at most {shown(self.longest)}",
             f"margin {ends}" if ends else "",
         )
@@ -144,10 +144,6 @@ def shown(value: float, digits: int = 4) -> str:
     """Return a positive number in ``digits`` digits, rounded up by more than a share of 1e-8."""
     up = Context(prec=digits, rounding=ROUND_CEILING)
     return f"{float(up.create_decimal_from_float(value * (1 - 1e-8))):.{digits}g}"
-
-
-def _passes(passes: int | None) -> str:
-    return "any number of passes" if passes is None else f"{passes:,} pass{'es' * (passes > 1)}"
 
 
 def whole_count(value: float) -> str:

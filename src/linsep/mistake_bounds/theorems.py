@@ -254,11 +254,9 @@ class Case:
                 left_out[name] = str(reason)
                 continue
             passes = self.passes if compared else None
-            known.append(Bound(
-                name, values[-1], what, learner, source, count, passes,
-                tuple(values) if len(values) == passes else None,
-                *((compared[0].w, compared[0].distance) if self.n_classes == 2 and compared else ()),
-            ))  # fmt: skip
+            each = tuple(values) if len(values) == passes else None
+            w = (compared[0].w, compared[0].distance) if compared and self.n_classes == 2 else ()
+            known.append(Bound(name, values[-1], what, learner, source, count, passes, each, *w))
         euclidean = not hasattr(self.learner, "promotion") and all(p.margin for p in self.problems)
         margin = tuple(self.margins.min(axis=0).tolist()) if euclidean else None
         known += [replace(one, counted=margin[0] if margin else None) for one in self.run]
