@@ -206,10 +206,20 @@ def parameters_of(estimator: Any) -> dict[str, Parameter]:
 
 
 def check_parameters(estimator: Any) -> None:
-    """Raise ParameterError for the first parameter of ``estimator`` with an invalid value."""
+    """Raise ParameterError for the first parameter of ``estimator`` with an invalid value, or two
+    that exclude each other: ``EXCLUDING`` of its class has their names, and None or the only value
+    of the second that excludes the first.
+    """
     kind: Any = type(estimator)
     for name, declared in parameters_of(kind).items():
         declared.check(getattr(estimator, name), f" of {kind.__name__}")
+    for one, other, only in getattr(kind, "EXCLUDING", ()):
+        a, b = getattr(estimator, one), getattr(estimator, other)
+        if a and (b if only is None else b == only):
+            raise ParameterError(
+                f"{one}={a!r} and {other}={b!r} exclude each other",
+                "leave one of them out", code="conflict", option=other,
+            )  # fmt: skip
 
 
 def as_fitted(model: Any, **changed: Any) -> Any:

@@ -243,6 +243,20 @@ def test_what_is_not_defined_says_so():
     perfect = _diagnosed(LinearRegression(), X, 1 + X[:, 0])
     assert np.isnan(perfect.dfbetas).all()
     assert not perfect.pearson.any()
+    alone = _diagnosed(LinearRegression(), np.column_stack([X, np.arange(40) == 7]), X[:, 0] + y)
+    one_left = _diagnosed(LinearRegression(), X[:4], [1.0, 2.0, 4.0, 4.0])
+    firth = _diagnosed(LogisticRegression(penalty="firth"), X, y)
+    for found in (ridge, apart, perfect, alone, one_left, firth):
+        (note,) = found.notes  # which names what is NaN, and nothing else
+        arrays = {
+            "leverage": found.leverage,
+            "standardized": found.standardized,
+            "dfbetas": found.dfbetas,
+            "studentized": found.studentized,
+            "Cook": found.cooks_distance,
+        }
+        said = {name for name in arrays if name in note.replace("whose leverage is 1", "")}
+        assert said == {name for name, values in arrays.items() if np.isnan(values).any()}
 
 
 @pytest.mark.filterwarnings("ignore::linsep.linear.least_squares.DependentFeaturesWarning")

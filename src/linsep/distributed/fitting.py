@@ -16,7 +16,7 @@ from linsep.distributed.regressions import fit_linear, fit_logistic, fit_naive_b
 from linsep.distributed.rows import ShardedRows, rows_of_source
 from linsep.errors import ParameterError
 from linsep.estimators.frames import describe
-from linsep.inference.robust import CLUSTERED, check_clusters, refuse_together, refuse_weights
+from linsep.inference.robust import CLUSTERED, check_clusters, refuse_weights
 from linsep.learners.mixing import MixingName, refuse_unmixable
 from linsep.parameters import check_parameters
 from linsep.sources import Source
@@ -163,7 +163,6 @@ def check(
     if _as_here(estimator) is None:
         refuse_unmixable(estimator, mixing)
     check_parameters(estimator)
-    refuse_together(estimator)
     if not isinstance(source, Source) and not is_collection(source):
         raise ParameterError(
             f"source is of type {type(source).__name__}: pass a source of linsep.open_source, or "

@@ -237,13 +237,21 @@ class Diagnostics(Printed):
         self.partial = parts * self.params[first:] + working[:, None]
         about = "have the labels of the index" if index.dtype == object else "are counted from 0"
         self._counted = f"Rows {about}."
-        alone = ", ".join(map(str, index[np.isnan(self.studentized)][:MOST]))
-        why = undefined or (
-            f"in row {alone}: the leverage is 1, the other rows fit perfectly, or leave no degrees "
-            "of freedom, or the penalty is Firth's"
-        )
-        told = f"Some residuals and influences are not defined {why}."
-        self.notes = [told] * bool(undefined or alone)
+        what, alone = "studentized residuals, dfbetas, Cook's distance", np.isnan(free)
+        cases = {
+            "whose leverage is 1: standardized and " + what: alone,
+            "as the others fit perfectly or leave no degrees of freedom: studentized residuals, "
+            "dfbetas": np.isnan(self.studentized) & ~alone & (penalty is None),
+        }
+        self.notes = [
+            f"Not defined in row {', '.join(map(str, index[rows][:MOST]))}"
+            f"{', ...' * bool(rows.sum() > MOST)}, {why}."
+            for why, rows in cases.items()
+            if rows.any()
+        ] + ["Not defined with Firth's penalty: studentized residuals."] * (penalty is not None)
+        if undefined:
+            leverage = "leverage, " * (df is None)
+            self.notes = [f"Not defined {undefined}: {leverage}standardized and {what}."]
 
     def most_influential(self, most: int = MOST) -> np.ndarray:
         """Return the places of the rows with the largest Cook's distances, or residuals where these
@@ -438,7 +446,7 @@ def logistic_diagnostics(
     reference, other = labels.label_text(model.reference_), labels.label_text(other)
     return Diagnostics(
         model, X, curvature, working, np.sqrt(model.dispersion_) if known else np.nan,
-        "" if known else "with l2, or if no maximum is known (see penalty='firth')",
+        "" if known else "with l2" if l2 else "without a maximum, or standard errors",
         known=known or (l2 and X.shape[1] < MOST_PENALIZED),
         deviance=deviance, penalty=(0.5 - p) / np.sqrt(curvature) if firth else None,
         title=f"Diagnostics of a logistic regression of {other} against {reference}, "

@@ -394,16 +394,14 @@ def _refuse(model: Any, name: str, firth: bool = False, scores: bool = False) ->
     unknown = np.isnan(model.aic_).any() and not fitted_parameter(model, "dispersion")
     several = model._equation == "target" and model._equations
     counts = has_offset(model) or getattr(model, "_saturated", None) is not None
-    excluded = {
-        "l2": "l2, so it has no tests: fit it without",
-        "penalty": "Firth's penalty: test its terms by likelihood_ratio_tests, in Python",
-        "covariance": "a robust covariance: test its coefficients by wald_test, in Python",
-    }
     refuse(
         DataError,
-        *((fitted_parameter(model, option) and not (firth and option == "penalty"),
-           f"{name} was fitted with {said}.", "unsupported", option)
-          for option, said in excluded.items()),
+        (fitted_parameter(model, "l2"), f"{name} was fitted with l2, so it has no tests: fit it "
+         "without.", "unsupported", "l2"),
+        (penalized and not firth, f"{name} was fitted with Firth's penalty: test its terms by "
+         "likelihood_ratio_tests, in Python.", "unsupported", "penalty"),
+        (fitted_parameter(model, "covariance"), f"{name} has a robust covariance: test its "
+         "coefficients by wald_test, in Python.", "unsupported", "covariance"),
         (several or (counts and (scores or penalized)), f"{name} has several targets, offsets or "
          "counts: fit both models, of one target, and call linsep.compare.", "unsupported", None),
         (why == "interrupted" or unknown, f"{name} has no known maximum likelihood ({why}).",
@@ -518,7 +516,6 @@ def _given(model: Any, hypotheses: Any, q: Any) -> list[Restriction]:
 def _restrictions_of(
     text: str, names: Mapping[str, np.ndarray], what: str = "parameter"
 ) -> list[Restriction]:
-    """Return the restrictions of a text; ``names`` has linear functions."""
     one, marked, found = np.eye(1 + len(names))[-1], list[Restriction](), list[Restriction]()
     each = [
         re.escape(name) + r"(?!\w)" * bool(re.search(r"\w$", name))

@@ -33,14 +33,6 @@ HELP = (
 #: values of rows whose scores are computed at a time; smallest 1 - leverage that keeps eight of
 #: sixteen digits; share of a standard error below which the robust one is rounding error
 VALUES, LEAST_FREE, NOISE = 1 << 18, 1e-8, 1e-7
-#: parameters that exclude each other, with the value of the second if not all do
-EXCLUDING = (
-    ("penalty", "l2", None), ("penalty", "warm_start", None),
-    ("penalty", "solver", "gradient_ascent"), ("l2", "intervals", None),
-    *((one, *other) for one in ("covariance", "dispersion") for other in (
-        ("l2", None), ("penalty", None), ("intervals", "profile"))),
-    ("dispersion", "covariance", None), ("class_weight", "covariance", CLUSTERED),
-)  # fmt: skip
 #: what is said of standard errors of zero
 NOTHING = "A standard error is 0 where scores cancel; it does not measure precision."
 
@@ -145,18 +137,6 @@ def robust_words(
     return f"Standard errors, tests and intervals: {name}, {of_rows}."
 
 
-def refuse_together(model: Any) -> None:
-    """Raise ParameterError for two parameters that exclude each other."""
-    given = model.get_params(deep=False)
-    for one, other, value in EXCLUDING:
-        both = given.get(one), given.get(other)
-        if both[0] and (both[1] if value is None else both[1] == value):
-            raise ParameterError(
-                f"{one}={both[0]!r} and {other}={both[1]!r} exclude each other",
-                "leave one of them out", code="conflict", option=other,
-            )  # fmt: skip
-
-
 def refuse_weights(covariance: str | None, weights: Any) -> None:
     """Raise ParameterError for weights, unless None, with clusters."""
     told = "CR1 does not support weights: leave them out, or use another covariance."
@@ -168,19 +148,17 @@ def check_clusters(
     model: Any, X: Any, clusters: Any, weights: Any = None, several: bool = False
 ) -> None:
     """Raise ParameterError for clusters, or other arguments, that the covariance excludes."""
-    covariance = getattr(model, "covariance", None)
-    refuse(ParameterError, (
-        covariance and several, "A robust covariance needs one target", "conflict", "covariance",
-        hint("leave {} out", covariance=None),
-    ))  # fmt: skip
-    source, given = isinstance(X, Source), clusters is not None
+    covariance, given = getattr(model, "covariance", None), clusters is not None
+    source = isinstance(X, Source)
     needed = covariance == CLUSTERED and not (X.grouped if source else given)
-    cases = (given and (source or covariance != CLUSTERED), "conflict"), (needed, "needs-option")
-    refuse(ParameterError, *(
-        (wrong, "CR1, and no other covariance, needs clusters=labels with arrays, or their column: "
-         "group= of linsep.fit and open_source, or --cluster-by.", code, "clusters")
-        for wrong, code in cases
-    ))  # fmt: skip
+    why = ("CR1, and no other covariance, needs clusters=labels with arrays, or their column: group= "
+           "of linsep.fit and open_source, or --cluster-by.")  # fmt: skip
+    refuse(
+        ParameterError,
+        (covariance and several, "A robust covariance needs one target.", "conflict", "covariance"),
+        (given and (source or covariance != CLUSTERED), why, "conflict", "clusters"),
+        (needed, why, "needs-option", "clusters"),
+    )
     refuse_weights(covariance, weights)
 
 

@@ -140,6 +140,8 @@ class LinearRegression(LinearResults, RegressorMixin, HasParameters, BaseEstimat
     )
     covariance: robust.OfLinear | None = parameter(default=None, help=robust.HELP)
 
+    EXCLUDING = (("covariance", "l2", None),)
+
     _with_offset = False
 
     def __sklearn_tags__(self) -> Any:
@@ -183,7 +185,6 @@ class LinearRegression(LinearResults, RegressorMixin, HasParameters, BaseEstimat
             If features are linear combinations of earlier ones.
         """
         check_parameters(self)
-        robust.refuse_together(self)
         names = "feature_names_in_ recipe_ stop_reason_ targets_ _several _with_offset _residuals"
         for name in names.split():
             self.__dict__.pop(name, None)

@@ -279,6 +279,14 @@ class LogisticRegression(
     warm_start: bool = parameter(default=False, help="start at the weights of the last fit")
     trace: bool = parameter(default=False, help="store all iterates of gradient ascent")
 
+    EXCLUDING = (
+        ("penalty", "l2", None), ("penalty", "warm_start", None),
+        ("penalty", "solver", "gradient_ascent"), ("l2", "intervals", None),
+        *((one, *other) for one in ("covariance", "dispersion") for other in (
+            ("l2", None), ("penalty", None), ("intervals", "profile"))),
+        ("dispersion", "covariance", None), ("class_weight", "covariance", robust.CLUSTERED),
+    )  # fmt: skip
+
     def __sklearn_is_fitted__(self) -> bool:
         return "coef_" in vars(self)
 
@@ -333,7 +341,6 @@ class LogisticRegression(
             If the fit stopped before a maximum.
         """
         check_parameters(self)
-        robust.refuse_together(self)
         counts = {"successes": successes, "trials": trials}
         counted = successes is not None or trials is not None
         if counted:
