@@ -3,8 +3,11 @@
 import os
 import re
 from fractions import Fraction
+from io import BytesIO
 
+import numpy as np
 import pytest
+from matplotlib.image import imread
 from playwright.sync_api import expect
 
 from documents import ROOT
@@ -88,7 +91,7 @@ def test_the_picture_is_revealed_part_by_part(tab):
         assert tab.page.get_by_role("button", name=f"Show {name}").is_visible()
         legend = tab.text("#key")
         assert ("(1 of 5)" in legend) == (k > 3)
-        assert ("line: score 0" in legend) == (k > 1)
+        assert ("line: score 0" in legend) == ("before the update" in legend) == (k > 1)
         tab.press("r")
         tab.says("#heard", f"Shown: {name}.")
     assert shown_parts(tab) == everything
@@ -97,6 +100,41 @@ def test_the_picture_is_revealed_part_by_part(tab):
     assert shown_parts(tab) == []
     tab.press("Escape")
     assert shown_parts(tab) == everything
+
+
+def test_edges_of_the_proof_wait_with_the_rings_and_with_a_question(tab):
+    def marked():
+        looks = [style(tab, f".dot{which} .mark", "stroke") for which in (".proof", ":not(.proof)")]
+        return looks[0] != looks[1]
+
+    tab.open("data=clouds")
+    seen = [marked()]
+    for _ in range(5):
+        tab.press("r")
+        seen.append(marked())
+    assert seen == [True, False, False, False, False, True]
+    tab.visit("?lesson=margin")
+    assert not marked()
+    tab.page.get_by_text("Show the answer").click()
+    assert marked()
+
+
+def test_weight_space_says_whether_anything_is_green(tab):
+    for address, says in [
+        ("clouds&at=80", "Green"),
+        ("outlier", "No weights classify"),
+        ("clouds&start=90,1,1", "No weights in this"),
+    ]:
+        tab.open(f"data={address}")
+        tab.says(".weights .status", says)
+
+
+def test_texts_of_the_grid_are_above_lines_on_a_ground_of_their_own(tab):
+    tab.open("data=clouds&at=80")
+    for picture, line in [(".plane", ".line"), (".weights", ".half-planes")]:
+        tab.page.locator(f"{picture} .picture > {line} ~ .grid text").first.wait_for()
+        assert style(tab, f"{picture} .grid text", "paintOrder").startswith("stroke")
+        assert parse(style(tab, f"{picture} .grid text", "strokeWidth")) >= 3
 
 
 def numbers(values):
@@ -161,16 +199,8 @@ def test_the_first_class_goes_as_its_page_says(tab):
             continue
         seen += 1
         shown = "#key" if quoted.startswith("ring") else "#story"
-        tab.page.wait_for_function(
-            """([shown, text]) => {
-              const walk = (root) => root.querySelector(shown) ?? [...root.querySelectorAll("*")]
-                .flatMap((node) => (node.shadowRoot ? [walk(node.shadowRoot)] : [])).find(Boolean);
-              const node = walk(document);
-              return node.checkVisibility({ visibilityProperty: true })
-                && node.innerText.replaceAll("\u00a0", " ").includes(text);
-            }""",
-            arg=[shown, quoted],
-        )
+        expect(tab.page.locator(shown)).to_contain_text(quoted, use_inner_text=True)
+        expect(tab.page.locator(shown)).to_be_visible()
     assert seen == 6
     assert lectures(tab)
     tab.press("Home")
@@ -255,6 +285,13 @@ def test_a_lesson_to_its_end(tab):
     assert tab.page.evaluate("location.search") == ""
 
 
+def colors(png):
+    """Which of the first three colors of classes a picture has."""
+    pixels = np.rint(255 * imread(BytesIO(png))[..., :3])
+    marks = ((0, 114, 178), (230, 159, 0), (0, 158, 115))
+    return [int((pixels == mark).all(axis=-1).sum()) > 50 for mark in marks]
+
+
 @pytest.mark.parametrize("name", PICTURES)
 def test_pictures_of_the_page(tab, name, tmp_path):
     width, height, scheme, where, keys, verdict = PICTURES[name]
@@ -268,5 +305,6 @@ def test_pictures_of_the_page(tab, name, tmp_path):
     kept = (FOLDER / name).read_bytes()
     assert kept[:4] == drawn[:4] == b"\x89PNG"
     assert kept[16:24] == drawn[16:24]  # width and height
+    assert colors(kept) == colors(drawn)
     pages = [ROOT / "docs" / page for page in ("how-to/lab.md", "start/first-class.md")]
     assert any(f"](../lab/{name})" in page.read_text("utf-8") for page in pages)

@@ -1,6 +1,7 @@
 """The engine of the lab, in JavaScript: the numbers are those of the library and its twins."""
 
 import math
+import re
 
 import numpy as np
 import pytest
@@ -122,6 +123,8 @@ def test_bounds_hold_and_reasons_are_given():
     shown = opened(*(f"data=clouds{url}" for url in urls))
     proofs = answers([{"kind": "proof", "scene": one["scene"]} for one in shown])
     names = [[bound["name"] for bound in one["proof"]["bounds"]] for one in proofs]
+    (two,) = asked("proof", "data=clouds&learner=margin&gamma=0.2")
+    assert int(two["proof"]["bounds"][0]["value"]) == 200  # not that of floats
     assert names == [["Novikoff", "hinge", "hinge, sharp"], ["8/gamma²"], *[[]] * 6]
     for one, proof in zip(shown, proofs, strict=True):
         assert bool(proof["proof"]["bounds"]) != bool(proof["proof"]["unbounded"])
@@ -135,6 +138,24 @@ def test_bounds_hold_and_reasons_are_given():
     known = {bound.name: bound.value for bound in known}
     for mine in proofs[0]["proof"]["bounds"]:
         assert mine["value"] == pytest.approx(known[mine["name"]], rel=1e-3)
+
+
+def test_the_margin_of_the_theorem_is_that_of_points_with_a_constant():
+    """R and γ as the panel prints them; the margin in the picture is no bound on 32 mistakes."""
+    urls = ["points=3,0,0;6,0,1", "data=almost&rounds=10000", "data=clouds&intercept=no"]
+    for one, proof in zip(opened(*urls), asked("proof", *urls), strict=True):
+        bound, points = proof["proof"]["bounds"][0], one["scene"]["points"]
+        said = [float(number) for number in re.findall(r" = ([\d.]+)", bound["about"])]
+        known = linsep.bounds(
+            [p[:2] for p in points], [p[2] for p in points],
+            fit_intercept=one["scene"]["settings"]["intercept"],
+        )  # fmt: skip
+        assert said == pytest.approx([known.longest, known.margin[0]], rel=1e-5)
+        assert (said[0] / said[1]) ** 2 == pytest.approx(bound["value"], rel=3e-5)
+        assert sum(one["run"]["mistakes"]) <= bound["value"]
+        if points == [[3, 0, 0], [6, 0, 1]]:
+            assert sum(one["run"]["mistakes"]) == 32
+            assert proof["proof"]["verdict"]["margin"] == 1.5
 
 
 def test_kernels_are_decided_in_their_space():
@@ -384,6 +405,7 @@ def test_every_step_of_a_lesson_asks_before_it_answers():
     for step, one in zip(steps, shown, strict=True):
         texts = ["".join(piece for _, piece in block["pieces"]) for block in step["body"]]
         assert "?" in " ".join(texts)
+        assert not re.search(r"\bred\b(?! lines)", " ".join(texts))  # points are not; residuals are
         assert step["body"][-1]["kind"] == "answer"
         assert "fault" not in one
         assert one["run"] or one["fit"]

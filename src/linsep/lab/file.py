@@ -69,9 +69,8 @@ def address(scene: str) -> str:
             f"There is no ready-made setup {scene[:40]!r}: choose one of {', '.join(READY)}.",
             code="bad-scene", value=scene,
         )  # fmt: skip
-    return f"data={scene}" + "".join(
-        f"&{name}={spelled(value)}" for name, value in READY[scene].settings.items()
-    )
+    found = {"data": scene} | READY[scene].settings
+    return "&".join(f"{name}={spelled(value)}" for name, value in found.items())
 
 
 def spelled(value: Any) -> str:

@@ -32,6 +32,7 @@ SETTINGS = {
     "zero": "zero", "fit_intercept": "intercept", "multiclass": "classes", "shuffle": "shuffle",
     "keep": "keep",
 }  # fmt: skip
+OF_KERNELS = {"gamma": "width", "kernel": "kernel", "degree": "degree"}
 #: parameters that change a run and that the lab does not have, with the values it runs
 FIXED = {
     "tie": ("negative",), "normalize": (False,), "class_weight": (None,), "epsilon": (0.5,),
@@ -83,10 +84,8 @@ def address_of_file(
 
 def address_of_model(model: Any) -> str:
     """Return the settings of a fitted model, for the first ready-made points."""
-    found = settings_of(model)
-    return "data=first-steps" + "".join(
-        f"&{name}={spelled(value)}" for name, value in found.items()
-    )
+    found = {"data": "first-steps"} | settings_of(model)
+    return "&".join(f"{name}={spelled(value)}" for name, value in found.items())
 
 
 def address_of_rows(
@@ -170,14 +169,9 @@ def settings_of(model: Any) -> dict[str, Any]:
             code="unsupported",
             option=name,
         )
-    found: dict[str, Any] = {
-        "learner": "batch" if given.get("update") == "batch" else LEARNERS[kind]
-    }
-    names = SETTINGS | (
-        {"gamma": "width", "kernel": "kernel", "degree": "degree"}
-        if kind == "KernelPerceptron"
-        else {}
-    )
+    batch = given.get("update") == "batch"
+    names = SETTINGS | (OF_KERNELS if kind == "KernelPerceptron" else {})
+    found: dict[str, Any] = {"learner": "batch" if batch else LEARNERS[kind]}
     found |= {names[n]: value for n, value in given.items() if n in names and value is not None}
     if given.get("shuffle"):
         found["seed"] = given.get("random_state") or 0

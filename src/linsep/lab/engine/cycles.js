@@ -3,7 +3,7 @@
 // are printed, so what recurs is sure only if no weights separate the rows.
 
 import { exact, printed, whole } from "./exact.js";
-import { pairsOf } from "./schemes.js";
+import { SCHEMES } from "./schemes.js";
 
 const GRID = 1e9;
 //: decimals of a value, and recurrences that are not confirmed before one gives up
@@ -11,14 +11,11 @@ const [MOST_DECIMALS, MOST_FAILURES] = [15, 3];
 
 // The binary classifiers of a scheme: rows, their classes, and their weight vectors.
 function partsOf(scheme, codes, k) {
-  const all = codes.map((_, row) => row);
-  if (scheme === "native" || scheme === "binary") {
-    return [{ rows: all, codes, vectors: scheme === "native" ? [...Array(k).keys()] : [0] }];
-  }
-  if (scheme === "ovr") return [...Array(k).keys()].map((c) => ({ rows: all, codes: codes.map((code) => Number(code === c)), vectors: [c] }));
-  return pairsOf(k).map(([a, b], v) => {
-    const rows = all.filter((row) => codes[row] === a || codes[row] === b);
-    return { rows, codes: rows.map((row) => Number(codes[row] === b)), vectors: [v] };
+  const how = new SCHEMES[scheme](k);
+  if (how.joint) return [{ rows: [...codes.keys()], codes, vectors: [...Array(k).keys()] }];
+  return [...Array(how.vectors).keys()].map((v) => {
+    const shown = codes.flatMap((code, row) => how.sides(code).filter(([vector]) => vector === v).map(([, y]) => [row, Number(y > 0)]));
+    return { rows: shown.map(([row]) => row), codes: shown.map(([, code]) => code), vectors: [v] };
   });
 }
 

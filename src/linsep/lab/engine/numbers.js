@@ -1,8 +1,6 @@
 // Numbers, and rows of cells, as text.
 
-const RAISED = { "-": "\u207B", 1: "\u00B9", 2: "\u00B2", 3: "\u00B3" };
-const raised = (power) => [...String(power)].map((digit) => (
-  RAISED[digit] ?? String.fromCharCode(0x2070 + Number(digit)))).join("");
+const raised = (power) => [...String(power)].map((sign) => "⁰¹²³⁴⁵⁶⁷⁸⁹"[sign] ?? "\u207B").join("");
 
 // Three digits, or as many as asked for: 0.333, 1.29 × 10¹²⁰, 1 rather than 1.00; digits before the
 // point are never rounded away.

@@ -1,7 +1,7 @@
 // Proofs about the points of a scene and its run, as sentences for the page.
 
 import { beside, dot, exact, Fraction, most, root, whole } from "./exact.js";
-import { counted, digits } from "./numbers.js";
+import { digits, sixDigits } from "./numbers.js";
 import { hingeOptimum } from "./optimum.js";
 import { denseCodes, learnsIntercept } from "./runs.js";
 import { pairsOf } from "./schemes.js";
@@ -17,6 +17,8 @@ const TITLES = { separable: "Scores, one per class, can classify every point cor
 //: most points of which the plainest witness is looked for, points of several classes, or with more than
 //: two numbers, that are decided, and such numbers
 const [MOST_SEARCHED, MOST_OF_MANY, MOST_NUMBERS] = [200, 150, 15];
+//: more than the rounding of a bound takes away
+const UP = 1 + 1e-9;
 
 // What can be proved: the verdict in the plane, or in the space of a kernel, and bounds on mistakes.
 export function proofOf(scene, run) {
@@ -49,7 +51,7 @@ function ofTwo(scene, rows, codes, intercept, until) {
     const support = [...found.multipliers.keys()];
     const width = [...new Set([low, high].map(digits))].join(" to ");
     const shown = verdict("separable", `A ${line} separates the classes.`,
-      [`The widest margin is ${width}: ${listed(support)} ${support.length === 1 ? "rules" : "rule"} out a wider one.`], support);
+      [`The widest margin in the picture is ${width}: ${listed(support)} ${support.length === 1 ? "rules" : "rule"} out a wider one.`], support);
     return Object.assign(shown, { margin: low, widest: unitLine(found.weights, intercept) });
   }
   const few = intercept && rows.length <= MOST_SEARCHED ? plainest(rows, codes, until) : null;
@@ -101,8 +103,8 @@ function whyTheyMeet(scene, rows, where) {
   if (first.length === 1 && second.length === 1) return `They have the same coordinates, ${place}, but different classes.`;
   const around = (some) => (some.length === 1 ? `at point ${some[0] + 1}`
     : `${some.length === 2 ? "between" : "in the triangle of"} ${listed(some)}`);
-  return `The position ${place} is ${around(first)} and also ${around(second)}. A line with the first on one side and the `
-    + "others on the other would have it on both sides.";
+  return `The position ${place} is ${around(first)} and also ${around(second)}. A line with ${listed(first)} on one side and ${
+    listed(second)} on the other would have this position on both sides.`;
 }
 
 function ofSeveral(scene, X, codes, intercept, until) {
@@ -208,6 +210,7 @@ function boundsOf(scene, run) {
   if (learner === "perceptron" && schedule !== "constant") return none("No bound: the theorems are about a constant learning rate.");
   const Z = rowsOf(scene).map((x) => (intercept ? [...x, 1] : x));
   const signs = denseCodes(scene).map((code) => 2 * code - 1);
+  const seen = intercept ? "(1, x1, x2)" : "(x1, x2)";
   const scaled = learner === "margin" ? Z.map((z) => z.map((v) => v / Math.hypot(...z))) : Z;
   const [exactly, unit] = whole(scaled.map((z, i) => z.map((v) => exact(signs[i] * v))));
   let square;
@@ -216,12 +219,13 @@ function boundsOf(scene, run) {
     throw problem;
   }
   if (learner === "margin") {
-    return square.top && root(square)[0] >= gamma ? { bounds: [{ name: "8/gamma²", value: 8 / gamma ** 2, what: "updates",
-      about: "for points scaled to length 1" }], unbounded: "" } : none("No bound: no line has the target margin.");
+    return square.top && root(square)[0] >= gamma ? { bounds: [{ name: "8/gamma²", value: UP * (8 / gamma ** 2), what: "updates",
+      about: `for points ${seen} scaled to length 1` }], unbounded: "" } : none("No bound: no line has the target margin.");
   }
   const longest = most(Z.map((z) => z.map(exact).reduce((sum, v) => sum.plus(v.times(v)), new Fraction(0n))));
   const bounds = square.top ? [{ name: "Novikoff", value: beside(longest.over(square).number(), 1), what: "mistakes",
-    about: "(R/margin)², for any number of passes" }] : [];
+    about: `(R/γ)², for any number of passes. Of the points ${seen}, R = ${sixDigits(root(longest)[1])} is the largest length and γ = ${
+      sixDigits(root(square)[0])} the widest margin, for weights ${intercept ? "[b, w1, w2]" : "[w1, w2]"} of length 1.` }] : [];
   return { bounds: [...bounds, ...hingeBounds(Z, signs, longest.number(), run.pass.at(-1))], unbounded: "" };
 }
 
@@ -232,8 +236,7 @@ function hingeBounds(Z, signs, square, passes) {
   const loss = passes * Z.reduce((sum, z, i) => sum + Math.max(0, 1 - signs[i] * dot(z, w)), 0);
   const long = Math.hypot(...w) * Math.sqrt(square);
   const about = `also for overlapping points; ${passes} pass${passes === 1 ? "" : "es"}`;
-  const up = 1 + 1e-9;
-  return [{ name: "hinge", value: (long ** 2 + 2 * loss) * up, what: "mistakes", about },
-    { name: "hinge, sharp", value: ((long + Math.sqrt(long ** 2 + 4 * loss)) / 2) ** 2 * up, what: "mistakes",
+  return [{ name: "hinge", value: UP * (long ** 2 + 2 * loss), what: "mistakes", about },
+    { name: "hinge, sharp", value: UP * ((long + Math.sqrt(long ** 2 + 4 * loss)) / 2) ** 2, what: "mistakes",
       about: "a sharper form of the hinge bound" }];
 }

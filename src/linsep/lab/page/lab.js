@@ -197,6 +197,7 @@ export class Lab {
     if (answer.fault) this.fail(answer.fault);
     this.proofs.scene();
     this.plane.drawProof();
+    this.weights.at(this.at);
     this.node.dataset.proved = answer.number;
   }
 

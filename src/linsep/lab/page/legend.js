@@ -11,7 +11,8 @@ const AT_TIMES = [
   ["normal", ["path", { class: "normal", d: "M2,14L16,6M10,5L17,5.5L13.5,11.5", fill: "none" }],
     "arrow: direction of the weights"],
   ["update", ["path", { class: "update", d: "M2,14L16,6M10,5L17,5.5L13.5,11.5", fill: "none" }], "thin arrow: update"],
-  ["widest", ["path", { class: "widest", d: "M1,15L21,3" }], "green dotted line: widest margin"],
+  ["widest", ["path", { class: "widest", d: "M1,15L21,3" }], "green dotted line: the line of widest margin"],
+  ["before", ["path", { class: "before", d: "M1,15L21,3" }], "gray dotted line: before the update"],
   ["proof", ["circle", { class: "edge-of-proof", cx: 11, cy: 9, r: 6 }], "green edge: point of the proof"],
   ["meeting", ["path", { class: "meeting", d: "M6,4l10,10m0,-10l-10,10" }],
     "cross: among both classes"],
@@ -52,7 +53,7 @@ export class Legend {
     const { parts, points } = this.lab.plane;
     const drawn = (name) => parts[name].style.display !== "none";
     const band = parts.band.getAttribute("points") && (parts.band.classList.contains("close") ? "close" : "band");
-    const seen = { [band]: true, normal: drawn("normal"), update: drawn("update"), widest: drawn("widest"),
+    const seen = { [band]: true, normal: drawn("normal"), update: drawn("update"), before: drawn("before"), widest: drawn("widest"),
       meeting: parts.witness.querySelector(".meeting"),
       proof: points.dots.some((dot) => dot.classList.contains("proof")) };
     const now = AT_TIMES.filter(([name]) => seen[name]);
@@ -61,10 +62,5 @@ export class Legend {
     this.node.querySelectorAll(".at-times").forEach((item) => item.remove());
     this.node.append(...now.map(([name, [tag, look], text]) => make("li",
       { class: `at-times of-${name}` }, sign(makeSvg(tag, look)), text)));
-  }
-
-  count(wrong) {
-    const n = this.lab.scene.points.length;
-    this.tally.textContent = ` (${wrong} of ${n})`;
   }
 }

@@ -1,7 +1,10 @@
 // A lesson: a column of text whose steps set the scene, ask, and judge before they show the answer.
 
 import { make } from "./dom.js";
+import { minus } from "../engine/numbers.js";
 import { hexOf, sha256 } from "../engine/sha256.js";
+
+const ORDINALS = ["first", "second", "third", "fourth", "fifth", "sixth"];
 
 export class Lesson {
   constructor(lab) {
@@ -83,10 +86,7 @@ export class Lesson {
     this.lab.node.classList.toggle("asking", open);
   }
 
-  reveal() {
-    const answer = this.column.querySelector("details.answer");
-    if (answer) answer.open = true;
-  }
+  reveal() { this.column.querySelector("details.answer")?.setAttribute("open", ""); }
 
   block({ kind, pieces }) {
     const text = make("p", {}, ...pieces.map(([style, piece]) => (style ? make(style, {}, piece) : piece)));
@@ -112,12 +112,15 @@ export class Lesson {
     const numbers = (given.replaceAll("\u2212", "-").match(/-?\d+(\.\d+)?/g) ?? []).map(Number);
     if (kind === "choice") return Number(given) === right ? "" : "No: look again.";
     if (kind === "points") {
+      const last = this.lab.scene.points.length;
+      if (!numbers.length || numbers.some((n) => !(n >= 1 && n <= last))) return `Answer with numbers of points, from 1 to ${last}.`;
       const [more, missing] = [numbers.filter((n) => !right.includes(n)), right.filter((n) => !numbers.includes(n))];
       return more.length ? `Not point ${more[0]}.` : missing.length ? `${missing.length} more.` : "";
     }
     if (numbers.length !== right.length) return `Give ${right.length} number${right.length > 1 ? "s" : ""}.`;
     const bad = right.findIndex((n, k) => Math.abs(numbers[k] - n) > 0.005 * Math.max(1, Math.abs(n)));
-    return bad < 0 ? "" : `Number ${bad + 1} is too ${numbers[bad] > right[bad] ? "large" : "small"}.`;
+    const which = right.length > 1 ? `The ${ORDINALS[bad] ?? `${bad + 1}th`} number, ${numbers[bad]},` : numbers[bad];
+    return bad < 0 ? "" : minus(`${which} is too ${numbers[bad] > right[bad] ? "large" : "small"}.`);
   }
 
   // The answer, shown next to the student's, or on request.

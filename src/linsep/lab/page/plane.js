@@ -6,7 +6,7 @@ import { probabilities } from "../engine/rules.js";
 import { Descent } from "./descent.js";
 import { boxAround, boxFree, chord, clipped, corners, Scale, tooClose } from "./geometry.js";
 import { drawnFit } from "./fit.js";
-import { gridOf } from "./grid.js";
+import { drawGrid } from "./grid.js";
 import { Handle } from "./handle.js";
 import { Legend } from "./legend.js";
 import { classColor } from "./looks.js";
@@ -35,7 +35,7 @@ export class Plane {
       witness: makeSvg("g", { class: "witness" }), widest: line("widest"),
       fit: makeSvg("g", { class: "fitted" }), descent: this.descent.node, before: line("before"), line: line("line"),
       curve: makeSvg("path", { class: "line curve-between" }), normal: arrow("normal"),
-      update: arrow("update"), from: this.from.node, start: this.start.node,
+      update: arrow("update"), texts: makeSvg("g", { class: "grid" }), from: this.from.node, start: this.start.node,
       points: this.points.node,
     };
     const head = makeSvg("marker", { id: "lab-arrow", viewBox: "0 0 10 10", refX: 8, refY: 5,
@@ -91,9 +91,7 @@ export class Plane {
     if (!this.width) return;
     set(this.svg, { viewBox: `0 0 ${this.width} ${this.height}` });
     this.tools.draw();
-    const [lines, grid] = gridOf(this.scale, this.lab.fit?.axes ?? scene.features, this.lab.stage.type);
-    this.lines = lines;
-    this.parts.grid.replaceChildren(...grid);
+    this.lines = drawGrid(this.parts, this.scale, this.lab.fit?.axes ?? scene.features, this.lab.stage.type);
     this.points.draw();
     const { settings } = scene;
     const { run } = this.lab;
@@ -216,7 +214,7 @@ export class Plane {
     band.classList.toggle("close", Boolean(aim));
     set(band, { points: this.pixels(aim ? tooClose(this.box, weights, aim, Number(intercept))
       : !clean ? [] : clipped(clipped(corners(this.box), [b + nearest, ...w]), [nearest - b, -w[0], -w[1]])) });
-    this.legend.count(count);
+    this.legend.tally.textContent = ` (${count} of ${scene.points.length})`;
     this.showStatus(t, count, clean ? nearest / Math.hypot(...w) : null);
   }
 

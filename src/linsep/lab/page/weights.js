@@ -4,7 +4,7 @@ import { make, makeSvg, resized, set } from "./dom.js";
 import { digits, vector } from "../engine/numbers.js";
 import { lineOf } from "./fit.js";
 import { boxAround, clipped, corners, Scale } from "./geometry.js";
-import { gridOf } from "./grid.js";
+import { drawGrid } from "./grid.js";
 import { classColor } from "./looks.js";
 import { startable } from "./start.js";
 
@@ -15,7 +15,7 @@ export class Weights {
     this.lab = lab;
     this.parts = {
       region: makeSvg("polygon", { class: "solutions" }), grid: makeSvg("g", { class: "grid" }),
-      lines: makeSvg("g", { class: "half-planes" }), paths: makeSvg("g", { class: "paths" }),
+      lines: makeSvg("g", { class: "half-planes" }), texts: makeSvg("g", { class: "grid" }), paths: makeSvg("g", { class: "paths" }),
       start: makeSvg("circle", { class: "start", r: 5 }), now: makeSvg("g", { class: "now" }),
     };
     this.svg = makeSvg("svg", { class: "picture", role: "img", "aria-label": "Weight space" },
@@ -47,7 +47,7 @@ export class Weights {
       this.width, this.height);
     this.texts = paths.map((path) => path.map((w) => this.scale.point(w).join(",")));
     set(this.svg, { viewBox: `0 0 ${this.width} ${this.height}` });
-    this.parts.grid.replaceChildren(...gridOf(this.scale, ["w1", "w2"], 11)[1]);
+    drawGrid(this.parts, this.scale, ["w1", "w2"], 11);
     const color = (v) => (run.nVectors === 1 ? "var(--ink)" : classColor(run.present[v % run.present.length]));
     this.parts.paths.replaceChildren(...vectors.map((v) => makeSvg("polyline", { class: "path", stroke: color(v) })));
     this.parts.now.replaceChildren(...vectors.map((v) => makeSvg("circle", { r: 6, class: "here", fill: color(v) })));
@@ -68,11 +68,14 @@ export class Weights {
     const single = run.nVectors === 1;
     const [b] = weights[0];
     this.says.textContent = single ? `[b, w1, w2] = ${vector(weights[0])}`.replaceAll("\u00a0", " ") : "";
-    this.help.textContent = `${single ? `Green: weights that classify every point correctly${
-      scene.settings.intercept ? ` at b = ${digits(b)}` : ""}. ` : ""}${startable(this.lab) ? "Click to start from other weights." : ""}`;
     // the half-plane of each point is y (b + w1 x1 + w2 x2) > 0 at the intercept of now
     const halves = single ? scene.points.map(([x, y], j) => [b, x, y].map((v) => (run.codes[j] === 1 ? v : -v))) : [];
     const region = single ? halves.reduce(clipped, corners(this.scale.box)) : [];
+    const middle = [0, 1].map((axis) => region.reduce((sum, place) => sum + place[axis] / region.length, 0));
+    const which = halves.some(([h, u, v]) => !(h + u * middle[0] + v * middle[1] > 0)) ? "No weights in this picture" : "Green: weights that";
+    this.help.textContent = `${!single ? "" : ["overlapping", "quasi-separable"].includes(this.lab.proof?.verdict.kind)
+      ? "No weights classify every point correctly. " : `${which} classify every point correctly${scene.settings.intercept ? ` at b = ${digits(b)}` : ""}. `}${
+      startable(this.lab) ? "Click to start from other weights." : ""}`;
     set(this.parts.region, { points: region.map((point) => this.scale.point(point).join(",")).join(" ") });
     this.parts.lines.replaceChildren(...(halves.length > MOST_LINES ? [] : halves)
       .flatMap((half, j) => lineOf(this.scale, half, null, classColor(scene.points[j][2]))));
