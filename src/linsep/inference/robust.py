@@ -151,8 +151,8 @@ def check_clusters(
     covariance, given = getattr(model, "covariance", None), clusters is not None
     source = isinstance(X, Source)
     needed = covariance == CLUSTERED and not (X.grouped if source else given)
-    why = ("CR1, and no other covariance, needs clusters=labels with arrays, or their column: group= "
-           "of linsep.fit and open_source, or --cluster-by.")  # fmt: skip
+    why = ("CR1, and no other covariance, needs clusters=labels with arrays, or their column: "
+           "group= of linsep.fit and open_source, or --cluster-by.")  # fmt: skip
     refuse(
         ParameterError,
         (covariance and several, "A robust covariance needs one target.", "conflict", "covariance"),
