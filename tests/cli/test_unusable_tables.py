@@ -53,7 +53,7 @@ def test_refusals_name_the_option(shop):
 def test_from_a_description_to_predictions(shop):
     words = ("describe", "shop.csv", "--target", "bought", *COMMENT, "--json")
     described = json.loads(here(*words, cwd=shop).stdout)
-    assert "--units --thousands , --date day=%d.%m.%Y --missing" in described["next"]
+    assert "--units --thousands , --date day=%d.%m.%Y --exclude id --missing" in described["next"]
     fitted = here("fit", "shop.csv", "--target", "bought", *WHOLE, "--model", "m.linsep", cwd=shop)
     assert fitted.returncode == 0, fitted.stderr
     # The model knows how to read the file.

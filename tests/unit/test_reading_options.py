@@ -140,19 +140,13 @@ def test_refusals(tmp_path):
             rows(tmp_path / "rows.csv", **options)
 
 
-@pytest.mark.parametrize(
-    ("text", "given", "fitting"),
-    [
-        ("24/12/2022", "a=%m/%d/%Y", ["a=%d/%m/%Y"]), ("24.12.2022", "a", ["a=%d.%m.%Y"]),
-        ("soon", "a=%m/%d/%Y", None),
-    ],
-)  # fmt: skip
-def test_a_date_in_another_format_is_refused_with_one_that_fits(tmp_path, text, given, fitting):
-    (tmp_path / "t.csv").write_text(f"a,y\n{text},2\n")
-    with pytest.raises(DataError) as error:
-        rows(tmp_path / "t.csv", date=given)
-    ways = [way.settings["date"] for way in error.value.hints if isinstance(way, Hint)]
-    assert ways == ([] if fitting is None else [fitting])
+def test_a_date_in_another_format_is_refused_with_one_that_fits(tmp_path):
+    for text, fitting in (("24/12/2022", [["a=%d/%m/%Y"]]), ("x", [])):
+        (tmp_path / "t.csv").write_text(f"a,y\n{text},2\n")
+        with pytest.raises(DataError) as error:
+            rows(tmp_path / "t.csv", date="a=%m/%d/%Y")
+        ways = [way for way in error.value.hints if isinstance(way, Hint)]
+        assert [way.settings["date"] for way in ways] == fitting
 
 
 SHOP = pd.DataFrame(

@@ -472,8 +472,7 @@ def _fitness(model: Any) -> float:
 
 
 def _check_fit(model: Any, n_rows: int, found: float) -> None:
-    near = isclose(found, _fitness(model), rel_tol=1e-6)
-    results.check_rows(n_rows == model.n_rows_ and near)
+    results.check_rows(n_rows == model.n_rows_ and isclose(found, _fitness(model), rel_tol=1e-6))
 
 
 def _singly(estimates: np.ndarray, errors: np.ndarray, degrees: float) -> dict[str, list[Any]]:
