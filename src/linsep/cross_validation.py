@@ -191,7 +191,6 @@ def predictions_by_fold(
 
 
 def _of_all_classes(found: Scored, rows: LabeledRows, test: np.ndarray) -> Scored:
-    """Return predictions extended to classes without a training row."""
     if rows.classes is None or rows.codes is None or found.n_classes == rows.classes.size:
         return found
     places = np.searchsorted(rows.classes, found.classes)

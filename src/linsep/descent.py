@@ -337,7 +337,6 @@ def log_likelihood(X: Any, y: Any, fit_intercept: bool = True) -> Objective:
 
 
 def _rows(X: Any, fit_intercept: bool, y: Any) -> np.ndarray:
-    """Return the rows as floats, with a first column of ones for an intercept."""
     check_beside(X, y=y)
     said = f"X has shape {np.shape(X)} and y {np.shape(y)}: give one label per row."
     _check(np.ndim(X) == 2 and len(X) == np.size(y), said, "shape")

@@ -22,7 +22,7 @@ from linsep.catalog import (
 from linsep.errors import ArgumentError, DataError, ParameterError, hint
 from linsep.estimators import thresholds
 from linsep.estimators.thresholds import Rule
-from linsep.other_names import advice_on
+from linsep.other_names import advice_on, meant
 from linsep.parameters import parameters_of
 from linsep.scoring import scored, scores_of
 from linsep.sources.base import Source, is_frame
@@ -169,8 +169,9 @@ def fit(
     first = USUAL_LEARNER if learner is None else learner
     if first not in ESTIMATORS:
         raise ParameterError(
-            f"learner is {first!r}: choose one of {', '.join(ESTIMATORS)}, or call fit of yours "
-            "with open_source(...).", option="learner", value=first,
+            f"learner is {first!r}, none of {', '.join(ESTIMATORS)}",
+            *(meant(first, ESTIMATORS) or ["call fit of yours with open_source(...)"]),
+            option="learner", value=first,
         )  # fmt: skip
     given = {name: value for name, value in options.items() if name not in how}
     given = with_intercept(first, how.get("formula"), given)

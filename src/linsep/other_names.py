@@ -13,6 +13,7 @@ _PASSES = hint("set the number of passes with {}", max_iter=None)
 _RATE = hint("set the learning rate with {}", learning_rate=None)
 _LEARNER = hint("choose the loss with {}, linear, soft-margin and others", learner="logistic")
 _CLASSES = hint("choose how to train several classes with {}", multiclass=None)
+_CLUSTERS = Hint('name their column with group="COLUMN" (--cluster-by COLUMN)', {})
 _PREDICT = Hint("`linsep predict MODEL DATA` and `linsep score MODEL DATA` do not learn", {})
 _ADVICE = {
     "alpha": _PENALTY, "lambda": _PENALTY, "penalty": _PENALTY, "l1_ratio": _PENALTY,
@@ -32,11 +33,14 @@ _ADVICE = {
     "label": hint("name the label column with {}", target=None),
     "weights": hint("name the column of weights with {}", weight=None),
     "cov_type": hint("robust standard errors: {}", covariance="HC1"),
+    "cluster": _CLUSTERS, "clusters": _CLUSTERS, "cluster_by": _CLUSTERS,
+    "l2": hint("{} and others have this penalty", learner="logistic"),
     "b": hint("set the number of hash bits with {}", hash_bits=None),
     "q": hint("multiply namespaces with {}", interactions=None),
     "f": hint("name the model file with {}", model=None),
     "t": _PREDICT, "i": _PREDICT, "p": _PREDICT,
 }  # fmt: skip
+_MEANT = {"ridge": "linear", "ols": "linear", "svm": "soft-margin", "svc": "soft-margin"}
 
 
 def advice_for(name: str) -> Hint | None:
@@ -45,6 +49,10 @@ def advice_for(name: str) -> Hint | None:
 
 def advice_on(name: str, known: Iterable[str]) -> list[str | Hint]:
     """Return the remedies for an option that is none of those ``known``."""
-    near: list[str | Hint] = [f"did you mean {one}?" for one in get_close_matches(name, known, 1)]
-    told = advice_for(name)
-    return [told] if told else near or ["leave it out"]
+    return [told] if (told := advice_for(name)) else [*meant(name, known)] or ["leave it out"]
+
+
+def meant(value: object, known: Iterable[str]) -> list[str]:
+    """Return a question for a value that resembles one of those ``known``, or means the same."""
+    text = str(value).lower()
+    return [f"did you mean {x!r}?" for x in get_close_matches(_MEANT.get(text, text), known, 1)]

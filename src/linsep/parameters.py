@@ -14,7 +14,7 @@ from types import NoneType, UnionType
 from typing import Any, Literal, Union, dataclass_transform, get_args, get_origin
 
 from linsep.errors import ArgumentError, ParameterError
-from linsep.other_names import advice_on
+from linsep.other_names import advice_on, meant
 
 #: types of parameters that several estimators have
 Keep = Literal["last", "average", "vote", "best"]
@@ -71,7 +71,8 @@ class Parameter:
         """Raise ParameterError for an invalid value of the parameter of ``of``, the owner."""
         if not self.accepts(value):
             said = f"{self.name}{of} must be {self.wanted}, got {value!r}"
-            hints = advice_on(self.name, ()) if self.name == "penalty" else []
+            hints: list[Any] = [*meant(value, self.choices)]
+            hints = hints or (advice_on(self.name, ()) if self.name == "penalty" else [])
             raise ParameterError(said + "." * (not hints), *hints, option=self.name, value=value)
 
     def parse(self, text: str) -> Any:

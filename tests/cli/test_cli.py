@@ -230,6 +230,8 @@ COMMANDS_OF_OTHERS = {
     "-b 20": "--hash-bits", "-t": "linsep predict", "--average": "--keep average",
     "--learner soft-margin --cost 3": "--C", "--learner logistic --C 1": "--l2",
     "--learner logistic --penalty l2": "--l2", "--na.values ?": "--null-values",
+    "--learner logistic --penalty Firth": "mean 'firth'", "--clusters x": "--cluster-by",
+    "--learner ridge": "mean 'linear'",
 }  # fmt: skip
 
 
@@ -485,6 +487,15 @@ def test_names_of_other_programs_lead_to_ours(small):
             linsep.fit(frame, target="y", learner="logistic", **{name: "x"})
         assert all(ours in str(caught.value) for ours in advice_for(name).settings)
     assert advice_for("max_itr") is None
+    for how, ours in (
+        ({"clusters": "x"}, 'group="'), ({"cluster_by": "x", "learner": "logistic"}, 'group="'),
+        ({"l2": 1.0}, 'learner="logistic"'), ({"learner": "svm"}, "mean 'soft-margin'"),
+        ({"learner": "logit"}, "mean 'logistic'"), ({"learner": "ridge"}, "mean 'linear'"),
+        ({"learner": "logistic", "penalty": "Firth"}, "mean 'firth'"),
+    ):  # fmt: skip
+        with pytest.raises((TypeError, ValueError)) as caught:
+            linsep.fit(frame, target="y", **how)
+        assert ours in str(caught.value)
 
 
 def test_completion(columns):

@@ -22,7 +22,7 @@ from linsep._system.files import is_address, scratch_folder
 from linsep.catalog import ESTIMATORS, is_scaled
 from linsep.cli.errors import NAME, TYPED, copies, in_options
 from linsep.errors import DataError, LinsepError
-from linsep.other_names import advice_for
+from linsep.other_names import advice_for, meant
 from linsep.parameters import Parameter
 from linsep.sources import formats
 from linsep.sources.limits import bytes_of
@@ -268,6 +268,7 @@ class Value(click.ParamType):
 
     def __init__(self, *declared: Parameter, several: bool = False):
         self.declared, self.several = declared, several
+        self.words = [word for one in declared for word in (*one.choices, *one.words)]
 
     def convert(self, value: Any, param: Any, ctx: Any) -> Any:
         if not isinstance(value, str):
@@ -278,13 +279,14 @@ class Value(click.ParamType):
             if parameter.accepts(found := parameter.parse(value)):
                 return found
         wanted = " or ".join(dict.fromkeys(parameter.typed for parameter in self.declared))
-        advice = advice_for("penalty") if getattr(param, "name", "") == "penalty" else None
-        told = "." if advice is None else f"; {advice.render(in_options)}."
-        raise click.BadParameter(f"must be {wanted}, not {value!r}{told}")
+        told, advice = meant(value, self.words), advice_for("penalty")
+        if advice and not told and getattr(param, "name", "") == "penalty":
+            told = [f"{advice.render(in_options)}."]
+        said = f"must be {wanted}, not {value!r}"
+        raise click.BadParameter(f"{said}; {told[0]}" if told else f"{said}.")
 
     def shell_complete(self, ctx: Any, param: Any, incomplete: str) -> list[Any]:
-        words = [word for one in self.declared for word in (*one.choices, *one.words)]
-        return _completed(dict.fromkeys(words), incomplete)
+        return _completed(dict.fromkeys(self.words), incomplete)
 
 
 def typed(type: Any, metavar: str) -> dict[str, Any]:

@@ -85,7 +85,7 @@ class HasInference(HasEquation):
     With one equation (one target, or two classes) arrays have the shape (parameters,), with several
     (equations, parameters); the intercept comes first, if there is one.
 
-    A subclass has ``_params``; ``_words``, status codes shown instead of estimates; ``_degrees`` of
+    A subclass has ``_params``; ``_words``, words shown instead of estimates; ``_degrees`` of
     freedom, infinite for z; ``standard_errors_``, ``df_residual_``, ``_covariance_matrix``;
     ``_without_errors()``, why these are unknown; ``_headed()`` and ``_glanced()``, its statistics.
     """

@@ -414,9 +414,10 @@ class LogisticRegression(
         """Maximize the likelihood; keep the weights so far if stopped early."""
         interrupted, shown = False, task.source or SimpleNamespace()
         with interrupts_deferred(), one_blas_thread:
-            lost = self.dispersion is not None and task.groups is None
-            why = "An estimated dispersion needs counts: pass successes and trials."
-            refuse(ParameterError, (lost, why, "needs-option", "dispersion"))
+            refuse(ParameterError, (
+                self.dispersion is not None and task.groups is None, "An estimated dispersion "
+                "needs counts: pass successes and trials.", "needs-option", "dispersion",
+            ))  # fmt: skip
             if self.warm_start and hasattr(self, "coef_"):
                 task.start = self._start(task)
             task.journal = saving and saving.journal
@@ -962,8 +963,8 @@ class LogisticRegression(
         title = f"Logistic regression of {named} against {labels.label_text(self.reference_)}"
         notes = self._notes()
         if self._profile is not None:
-            of = "penalized " * firth + "likelihood"
-            notes += [f"Intervals, chi2 (1 df) and p-values by the profile of the {of}."]
+            notes += ["Intervals, chi2 (1 df) and p-values by the profile of the "
+                      f"{'penalized ' * firth}likelihood."]  # fmt: skip
             bracketed = ~np.isnan(self._profile[:2]).any(axis=0) | (self.limits_ == "dependent")
             if self._inferable and not bracketed.all():
                 notes += ["An end that is not shown was not bracketed by values of the profile."]

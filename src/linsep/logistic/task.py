@@ -354,8 +354,8 @@ ENDINGS: dict[str, tuple[Any, ...]] = {
     State.SUSPECT: ("The likelihood probably has no maximum, but this was not checked",),
     State.UNDECIDED: ("Whether the likelihood has a maximum is undecided",),
     State.SEPARABLE: ("The classes are separable: no coefficient has a finite estimate",),
-    State.QUASI_SEPARABLE: ("The classes are quasi-separable: coefficients shown as a status code "
-                            "have no finite estimate; the others {others}",),
+    State.QUASI_SEPARABLE: ("The classes are quasi-separable: coefficients shown as +inf, -inf or "
+                            "infinite have no finite estimate; the others {others}",),
     State.IMPLIED: ("The weights come from {method}: standard errors and tests are not known",),
     "digits": ("A maximum exists, but float64 determines hardly a digit of the estimates and "
                "standard errors", *FINITE),
