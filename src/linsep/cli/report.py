@@ -315,7 +315,7 @@ def validation(
 
 
 def _training_pairs(model: Any, summary: dict[str, Any]) -> Pairs:
-    at_zero, found = _at_zero(summary), []
+    at_zero, found = " (at score 0)" * ("threshold" in summary), []
     names = "validation_accuracy", "progressive_accuracy", "training_accuracy"
     held_out, progressive, right = (summary.get(name) for name in names)
     if held_out is not None:
@@ -343,10 +343,6 @@ def _training_pairs(model: Any, summary: dict[str, Any]) -> Pairs:
 def interruption(model: Any) -> str:
     learning = getattr(model, "stop_reason_", None) == StopReason.INTERRUPTED
     return f"{'training' if learning else 'the command'} was interrupted"
-
-
-def _at_zero(summary: dict[str, Any]) -> str:
-    return " (at score 0)" * ("threshold" in summary)
 
 
 # Scores.
