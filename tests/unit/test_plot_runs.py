@@ -243,6 +243,15 @@ def test_the_first_mistake_starts_from_nothing_and_is_drawn_in_three_steps():
     first = UpdateDisplay.from_estimator(model, X, y)
     assert (first.old_weights_, first.old_lines_, first.reflected_) == ([], [], [])
     assert tip(first.new_weights_[0]).tolist() == [4.0, 0.0]
+    assert first.changes_ == first.new_weights_
+    several = UpdateDisplay.from_estimator(model, X, y, n_mistakes=3)
+    assert len(several.changes_) == len(several.new_weights_) == 3
+    for shown, shafts in ((first, 1), (several, 8)):  # the legend names each look once
+        arrows = [a for ax in shown.axes_ for a in ax.lines if a.get_zorder() == 4]
+        words = [text.get_text() for text in shown.legend_.get_texts()]
+        assert len(arrows) == shafts
+        assert len(words) == len({*words})
+        assert {arrow.get_label() for arrow in arrows} <= {*words}
     steps = UpdateDisplay.from_estimator(model, X, y, mistake=3, steps=True)
     assert [ax.get_title() for ax in steps.axes_] == [
         "mistake 3: before", "mistake 3: update", "mistake 3: after"

@@ -160,9 +160,8 @@ def about_pairs(model: Any, summary: dict[str, Any], units: str) -> Pairs:
 
 def short(equation: str | None, keep: str | None = None) -> str | None:
     """Return an equation that takes no more than a line, and whose weights it has, else None."""
-    if equation is None or "\n" in equation or len(equation) > 100:
-        return None
-    return equation + " (averaged weights)" * (keep == "average")
+    whose = " (averaged weights)" * (keep == "average")
+    return equation + whose if equation and "\n" not in equation and len(equation) <= 100 else None
 
 
 def recipe_pairs(model: Any, units: str) -> Pairs:

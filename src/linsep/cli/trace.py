@@ -26,7 +26,6 @@ ROWS: Any = options.Gathered("how", (
 ))  # fmt: skip
 #: formats by the endings of files
 ENDINGS = {".csv": "csv", ".md": "markdown", ".tex": "latex", ".html": "html", ".htm": "html"}
-SHUFFLED = "passes after the first are in random order; --no-shuffle keeps the order of the file"
 
 
 @command(cls=partial(LearningCommand, learners=LEARNERS))
@@ -85,7 +84,7 @@ def trace(
         shown = str(made) if written == "text" and to is None else getattr(made, f"to_{written}")()
         out.write(escaped(shown, lines=True) if to is None and on_terminal() else shown)
         if text and estimator.shuffle and made[-1].pass_number > 1:
-            out.write(f"{SHUFFLED}\n")
+            out.write("later passes are in random order; --no-shuffle keeps that of the file\n")
     if plot is not None:
         look.write(made.plot, plot, force, text or to is not None)
 

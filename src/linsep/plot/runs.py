@@ -495,7 +495,8 @@ class UpdateDisplay(Display):
     row_names : sequence of str, or None
     steps : bool, whether each update is drawn as three pictures
     axes_ : list of Axes
-    old_weights_, changes_, new_weights_ : list of Line2D, the shafts of the arrows
+    old_weights_, changes_, new_weights_ : list of Line2D, the shafts of the arrows; from zero
+        weights, the update is the arrow of the new
     reflected_ : list of Line2D, the updates from the origin: signed examples times the rate
     old_lines_, new_lines_ : list of Line2D, where the scores are zero; omitted for zero weights
     examples_ : list of PathCollection, rings around the examples
@@ -582,7 +583,7 @@ class UpdateDisplay(Display):
         else:
             show_title(self.ax_, self.ax_.get_title(), *lines)
         handles = class_handles(artists.pop("points_")[:2], self.rows.shape[0], self.classes)
-        handles += [several[-1] for several in artists.values() if several]
+        handles += {one.get_label(): one for kind in artists.values() for one in kind}.values()
         self.legend_ = display.legend(self.axes_[:3][-1], handles)
         return []
 
@@ -609,13 +610,15 @@ class UpdateDisplay(Display):
             if step != "update" and np.any(w[:-1]):
                 ends = line_ends(*plane.line(w[:-1], w[-1]), *box)
                 lines.extend(ax.plot(*ends, linewidth=1.0, label=f"line {name}", **look))
-        if step in ("", "update"):  # from the tip of the old weights, and from the origin
-            moved = bool(np.any(before))  # else it is wide, to show beside the new weights
-            look = {"color": hue(5), "linewidth": 1.5 if moved else 4.0, "ls": "-."}
-            self.changes_.append(draw_arrow(ax, before, after, label="update", **look))
-            if moved:
-                look = {"color": hue(5), "ls": ":", "label": "update, from the origin"}
-                self.reflected_.append(draw_arrow(ax, 0 * before, after - before, **look))
+        drawn = step in ("", "update")
+        if drawn and np.any(before):  # from the tip of the old weights, and from the origin
+            look = {"color": hue(5), "ls": "-.", "label": "update"}
+            self.changes_.append(draw_arrow(ax, before, after, **look))
+            look |= {"ls": ":", "label": "update, from the origin"}
+            self.reflected_.append(draw_arrow(ax, 0 * before, after - before, **look))
+        elif drawn and np.any(after):  # one arrow is both
+            self.changes_.append(self.new_weights_[-1])
+            self.changes_[-1].set(ls="-.", label="w after = update")
         show_plane(ax, plane.names, *box)
         row = f"row {update.row + 1:,}" if self.row_names is None else self.row_names[update.row]
         said = f"mistake {update.mistake:,}: {step or row}"
