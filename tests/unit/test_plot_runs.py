@@ -246,7 +246,7 @@ def test_the_first_mistake_starts_from_nothing_and_is_drawn_in_three_steps():
     assert first.changes_ == first.new_weights_
     several = UpdateDisplay.from_estimator(model, X, y, n_mistakes=3)
     assert len(several.changes_) == len(several.new_weights_) == 3
-    for shown, shafts in ((first, 1), (several, 8)):  # the legend names each look once
+    for shown, shafts in ((first, 1), (several, 9)):  # the legend names each look once
         arrows = [a for ax in shown.axes_ for a in ax.lines if a.get_zorder() == 4]
         words = [text.get_text() for text in shown.legend_.get_texts()]
         assert len(arrows) == shafts

@@ -1,7 +1,5 @@
 """Text whose name does not say what it holds."""
 
-import io
-
 import pytest
 
 from command_line import here
@@ -39,14 +37,6 @@ def test_first_lines_tell_the_format(tmp_path, name):
         else:
             with refused(DataError, "wrong-format"):
                 format_of(path)
-
-
-def test_commands_read_standard_input_as_files(tmp_path, monkeypatch):
-    (tmp_path / "rows.dat").write_text(SVM)
-    fitted = here("fit", "rows.dat", cwd=tmp_path)
-    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(SVM.encode())))
-    fed = here("fit", "-", cwd=tmp_path)
-    assert fed.stdout.splitlines()[0] == fitted.stdout.splitlines()[0]
 
 
 # lines that are refused
