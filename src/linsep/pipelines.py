@@ -81,7 +81,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         if isinstance(X, Source):
             return X
         options = self.get_params(deep=False)
-        if _are_files(X):
+        if are_files(X):
             return open_source(X, **options)
         options = {name: value for name, value in options.items() if name not in OF_FILES}
         X, label, beside = X if is_frame(X) else self._as_table(X), self._label, {"y": y, **beside}
@@ -159,7 +159,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
     def table(self, X: Any) -> Any:
         """Return a frame or files as they are, an array with the names of the columns."""
-        if is_frame(X) or isinstance(X, Source) or _are_files(X):
+        if is_frame(X) or isinstance(X, Source) or are_files(X):
             return X
         with of_features():  # arrays have no names
             return self._as_table(X, self.feature_names_in_, reset=False)
@@ -178,7 +178,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         return np.array(FeatureNames(self.recipe_).all()[0], dtype=object)
 
 
-def _are_files(X: Any) -> bool:
+def are_files(X: Any) -> bool:
+    """Return whether X is the name of a file, or a list of names."""
     first = X[0] if isinstance(X, list | tuple) and X else X
     return isinstance(first, str | Path)
 

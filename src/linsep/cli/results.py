@@ -18,7 +18,7 @@ from linsep.errors import DataError
 from linsep.estimators import showing
 from linsep.estimators.frames import to_predict
 from linsep.model_files import loaded
-from linsep.pipelines import TablePipeline
+from linsep.pipelines import TablePipeline, are_files
 from linsep.sources.base import Source, is_frame
 from linsep.steps import learner_of
 from linsep.validation.checks import of_features
@@ -36,11 +36,6 @@ def _model(model: Any, needed: Callable[[Any], str | None] = lambda model: None)
     if (why := needed(fitted)) is not None:
         raise lacks(fitted, path, f"which {why}.")
     return fitted
-
-
-def _are_files(data: Any) -> bool:
-    first = data[0] if isinstance(data, list) and data else data
-    return isinstance(first, str | Path)
 
 
 class Inspection(output.Result):
@@ -225,7 +220,7 @@ def explain(
     fitted = _model(model, lambda one: (why := showing.without_weights(one)) and f"{why}: {each}")
     recipe = getattr(fitted, "recipe_", {})
     source: Any = model[0].table(data) if isinstance(model, TablePipeline) else data
-    if _are_files(source) or (is_frame(source) and recipe.get("format") == "table"):
+    if are_files(source) or (is_frame(source) and recipe.get("format") == "table"):
         # rows keep their numbers in the files
         missing = "skip" if recipe.get("missing") == "drop" else None
         source = open_like(fitted, None, source, labeled=False, missing=missing, **reading)
@@ -278,7 +273,7 @@ def effects(
     """
     without = "has no marginal effects: only logistic regressions have them"
     fitted = _model(model, lambda one: None if hasattr(one, "marginal_effects") else without)
-    if _are_files(data):
+    if are_files(data):
         labeled = True if getattr(fitted, "recipe_", {}).get("weight") else None
         data = open_like(fitted, None, data, labeled=labeled, **reading)
     with output.watching(data), of_features(False):
